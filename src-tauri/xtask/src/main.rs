@@ -1,0 +1,3 @@
+//! Sets the machine up, then runs, tests or measures Holdpoint.
+
+fn main() {}
