@@ -1,0 +1,108 @@
+//! Model requests: how one is logged (lean), and how it is written out for the adapter and every surface.
+//!
+//! A request repeats the whole conversation, so logging it whole would let the log grow with the square of its length. The log
+//! holds where the conversation ended instead; nodes and config versions never change, so the same request comes out at any time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{CallId, MessageId};
+use crate::message::{Content, LlmRequest, LlmTool, Message, Reasoning, Role};
+use crate::state::Session;
+
+/// Text of a tool message that stands in for a missing one (P-16).
+pub const LEFT: &str = "voided: the branch was left";
+pub const PENDING: &str = "pending: no result yet";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoggedRequest {
+    pub model: String,
+    pub prompt: Prompt,
+    /// Tools named by the action. Absent: those of the config version in `config`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<LlmTool>>,
+    /// Index of the config version that gave system prompt and tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_completion_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Reasoning>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prompt {
+    /// Messages the action gave: no system prompt is added (§3.4).
+    Given(Vec<Message>),
+    /// The config's system prompt and the path to this node.
+    Path {
+        head: Option<MessageId>,
+        /// Unanswered tool calls on the path that were open when the call was made; the others had been voided (P-16).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        open: Vec<CallId>,
+    },
+}
+
+impl LoggedRequest {
+    /// The request as the model gets it (P-16, P-20).
+    pub fn resolve(&self, session: &Session) -> LlmRequest {
+        let config = self.config.and_then(|index| session.config_version(index));
+        let messages = match &self.prompt {
+            Prompt::Given(messages) => with_answers(messages.iter().cloned(), &[]),
+            Prompt::Path { head, open } => {
+                let system = config.and_then(|c| c.system.clone()).map(|text| Message::new(Role::System, text));
+                let path = session.tree.path_to(head.as_ref());
+                with_answers(system.into_iter().chain(path.map(|node| (*node.message).clone())), open)
+            }
+        };
+        let tools = self.tools.clone().or_else(|| config.map(config_tools)).filter(|tools| !tools.is_empty());
+        LlmRequest {
+            model: self.model.clone(),
+            messages,
+            tools,
+            temperature: self.temperature,
+            max_completion_tokens: self.max_completion_tokens,
+            reasoning: self.reasoning.clone(),
+        }
+    }
+}
+
+pub fn config_tools(config: &crate::message::AgentConfig) -> Vec<LlmTool> {
+    config
+        .tools
+        .iter()
+        .flatten()
+        .filter(|tool| tool.defer != Some(true))
+        .map(|tool| LlmTool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            input: tool.input.clone(),
+            output: tool.output.clone(),
+        })
+        .collect()
+}
+
+/// P-16: a tool message for each tool call without one, behind its message's answers; answers out of place follow their call.
+fn with_answers(messages: impl Iterator<Item = Message>, open: &[CallId]) -> Vec<Message> {
+    let messages: Vec<Message> = messages.collect();
+    let answered: std::collections::HashSet<String> =
+        messages.iter().filter(|m| m.role == Role::Tool).filter_map(|m| m.tool_call_id.clone()).collect();
+    let mut out: Vec<Message> = Vec::with_capacity(messages.len());
+    let mut missing: Vec<Message> = Vec::new();
+    for message in messages {
+        if message.role != Role::Tool {
+            out.append(&mut missing);
+        }
+        for call in message.calls() {
+            if !answered.contains(&call.id) {
+                let text = if open.iter().any(|id| id.as_str() == call.id) { PENDING } else { LEFT };
+                missing.push(Message::tool(&CallId::from(call.id.as_str()), Content::Text(text.to_owned())));
+            }
+        }
+        out.push(message);
+    }
+    out.append(&mut missing);
+    out
+}
