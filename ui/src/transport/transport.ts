@@ -1,0 +1,59 @@
+// The one door to the app. The UI is the same behind Tauri, HTTP and the fake of the tests.
+
+import type {
+  ApiError, Bootstrap, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, InterruptRow, NodeBody, Receipt,
+  ScheduledAnswer, SessionRow, Snoozed, Submit, Time,
+} from "../wire";
+
+export interface Transport {
+  bootstrap(): Promise<Bootstrap>;
+  /** Frames from where the reader stands, until the returned function is called. Losing the line is the transport's to mend. */
+  subscribe(from: FeedFrom, onFrame: (frame: Frame) => void, onLine?: (line: Line) => void): () => void;
+  submit(submit: Submit): Promise<Receipt>;
+  forecast(sessionId: string, of: ForecastOf): Promise<Forecast>;
+  scheduleAnswer(answer: ScheduledAnswer): Promise<void>;
+  /** False: it was sent already. */
+  undoAnswer(commandId: string): Promise<boolean>;
+  dismissAnswer(commandId: string): Promise<void>;
+  /** At most 200 ids. */
+  nodeBodies(sessionId: string, ids: string[]): Promise<NodeBody[]>;
+  listSessions(before: Time | null, limit: number): Promise<SessionRow[]>;
+  listInterrupts(state: "open" | "closed" | "all", before: Time | null, limit: number): Promise<InterruptRow[]>;
+  events(sessionId: string, afterSeq: number, limit: number): Promise<EventRow[]>;
+  saveDraft(draft: Draft): Promise<void>;
+  deleteDraft(key: string): Promise<void>;
+  saveSettings(settings: unknown): Promise<void>;
+  snooze(snoozed: Snoozed): Promise<void>;
+  unsnooze(sessionId: string, interruptId: string): Promise<void>;
+
+  // What only some surfaces can do. Absent means: show nothing for it.
+  openExternal?(url: string): Promise<void>;
+  notificationTest?(): Promise<string>;
+  /** Problem of the platform's notifications, null when they work. */
+  notificationProblem?(): Promise<string | null>;
+  /** The shell asks to show a place (a notification was clicked, a link opened). */
+  onOpen?(open: (path: string) => void): () => void;
+  /** Tells the shell which card is on screen, so that it raises no notification for it. */
+  cardShown?(interrupt: { session_id: string; interrupt_id: string } | null): void;
+}
+
+export type Line = "open" | "lost";
+
+/** A refusal or failure, with the sentence that says what to do next. */
+export class Refusal extends Error {
+  readonly code: string;
+  readonly details: unknown;
+  constructor(error: ApiError) {
+    super(error.message);
+    this.name = "Refusal";
+    this.code = error.code;
+    this.details = error.details;
+  }
+}
+
+/** Any thrown thing as a refusal, so that screens have one kind of failure to show. */
+export function asRefusal(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new Refusal({ code: "failed", message, details: null });
+}

@@ -1,0 +1,21 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  plugins: [react()],
+  clearScreen: false,
+  server: { port: 5173, strictPort: true, host: "127.0.0.1" },
+  build: {
+    target: "es2022",
+    // Inlined assets would be data: URLs, which the content security policy does not allow for scripts and fonts.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1200,
+  },
+  test: {
+    environment: "jsdom",
+    globals: true,
+    setupFiles: ["src/test/setup.ts"],
+    css: { modules: { classNameStrategy: "non-scoped" } },
+  },
+});
