@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { headline, readQuestion } from "./question";
+
+describe("a question is read from its payload", () => {
+  test("offered options keep their order and their inputs (I-53)", () => {
+    const question = readQuestion({
+      message: "Send it?",
+      metadata: { options: [{ label: "Send", value: 1, style: "primary" }, { label: "Change", value: 2, input: { label: "What?", required: true } }] },
+    });
+    expect(question.offered).toBe(true);
+    expect(question.options).toEqual([
+      { label: "Send", value: 1, style: "primary", input: null, standard: false },
+      { label: "Change", value: 2, style: null, input: { label: "What?", required: true }, standard: false },
+    ]);
+  });
+
+  test.each([
+    ["a message alone", { message: "Go on?" }, ["Approve", "Decline"]],
+    ["no message", { metadata: {} }, []],
+    ["a message with a schema", { message: "Go on?", responseSchema: { type: "object" } }, []],
+    ["an empty list of options", { message: "Go on?", metadata: { options: [] } }, ["Approve", "Decline"]],
+    ["nothing at all", null, []],
+    ["a bare string", "hello", []],
+  ])("with %s the options are as I-95 says", (_, payload, labels) => {
+    expect(readQuestion(payload).options.map((option) => option.label)).toEqual(labels);
+  });
+
+  test("options win over a schema (I-97)", () => {
+    const question = readQuestion({ responseSchema: { type: "string" }, metadata: { options: [{ label: "A", value: 1 }] } });
+    expect(question.schema).toBeNull();
+    expect(question.options).toHaveLength(1);
+  });
+
+  test.each([
+    ["low", "low"], ["high", "high"], ["critical", null], [3, null], [undefined, null],
+  ])("risk %j counts as %j (I-81)", (risk, expected) => {
+    expect(readQuestion({ metadata: { risk } }).risk).toBe(expected);
+  });
+
+  test.each([
+    [{ kind: "diff", text: "-a", path: "x" }, { kind: "diff", text: "-a", path: "x" }],
+    [{ kind: "command", command: ["rm", "-rf", "a b"] }, { kind: "command", command: "rm -rf 'a b'", cwd: null }],
+    [{ kind: "command", command: "ls", cwd: "/tmp" }, { kind: "command", command: "ls", cwd: "/tmp" }],
+    [{ kind: "json", value: null }, { kind: "json", value: null }],
+    [{ kind: "html", text: "<b>" }, { kind: "json", value: { kind: "html", text: "<b>" } }],
+    [{ kind: "diff", text: 4 }, { kind: "json", value: { kind: "diff", text: 4 } }],
+  ])("preview %j is shown as %j (I-82)", (preview, expected) => {
+    expect(readQuestion({ metadata: { preview } }).preview).toEqual(expected);
+  });
+
+  test("the tool's arguments are shown whether they come as JSON or as the raw string", () => {
+    expect(readQuestion({ metadata: { tool: "send", arguments: '{"to":"a"}' } }).tool).toEqual({ name: "send", arguments: { to: "a" } });
+    expect(readQuestion({ metadata: { tool: "send", arguments: { to: "a" } } }).tool).toEqual({ name: "send", arguments: { to: "a" } });
+    expect(readQuestion({ metadata: { tool: "send", arguments: "not json" } }).tool).toEqual({ name: "send", arguments: "not json" });
+  });
+
+  test("what no part of the card shows is left over to be shown as JSON", () => {
+    expect(readQuestion({ message: "m", metadata: { risk: "low", ticket: 7 }, extra: true }).rest).toEqual({ extra: true, metadata: { ticket: 7 } });
+    expect(readQuestion({ message: "m", metadata: { risk: "low" } }).rest).toBeUndefined();
+    expect(readQuestion(["a"]).rest).toEqual(["a"]);
+  });
+
+  test.each([
+    [{ message: "\n## Drop **3** indexes?\nThey are unused." }, "Drop 3 indexes?"],
+    [{ message: "Run `write_file` in [docs](http://x)?" }, "Run write_file in docs?"],
+    [{ message: "   " }, "Paused: confirmation"],
+    [null, "Paused: confirmation"],
+  ])("the headline of %j is %j (I-52)", (payload, expected) => {
+    expect(headline({ payload, reason: "confirmation" })).toBe(expected);
+  });
+});
