@@ -1,0 +1,317 @@
+//! The one thread that writes. It takes every job that waits, applies each in a savepoint of one transaction, commits,
+//! and only then answers: the disk is waited for once for all of them, and no answer runs ahead of the disk.
+//!
+//! A job that refuses (a conflict) undoes its savepoint alone. When the commit or the disk fails, every job of the batch
+//! is told so and nothing counts; the thread lives on and tries again.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+
+use rusqlite::Connection;
+use tokio::sync::{oneshot, watch};
+
+use crate::error::StoreError;
+use crate::owner::Ownership;
+use crate::read::Pool;
+use crate::schema::open_writer;
+
+/// Whether the database takes writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    Running,
+    /// Nothing is saved, so nothing new may start. The reason is a sentence fit to show.
+    Paused(String),
+}
+
+/// Bounds how long the first job of a batch waits for the last one.
+const BATCH: usize = 256;
+/// Quiet for this long means idle: time to move the journal into the file.
+const IDLE: Duration = Duration::from_millis(200);
+/// How often a paused writer looks whether space came back.
+const PROBE: Duration = Duration::from_secs(3);
+const PRUNE_EVERY: Duration = Duration::from_secs(24 * 3600);
+const RECEIPTS_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+pub(crate) enum Message {
+    Job(Box<dyn Job>),
+    SetAddress(Option<String>, oneshot::Sender<Result<(), StoreError>>),
+    /// The check of a large file found it broken: nothing more may be built on it.
+    Damaged(StoreError),
+    /// Commit what came before, then end.
+    Close,
+}
+
+/// One all-or-nothing change.
+pub(crate) trait Job: Send {
+    fn apply(&mut self, db: &Connection, counter: &mut u64) -> Result<(), StoreError>;
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+/// The common job: runs `work`, hands its value to `reply` once it is on disk.
+pub(crate) struct Write<T, F> {
+    work: Option<F>,
+    value: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Write<T, F>
+where
+    T: Send + 'static,
+    F: FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send + 'static,
+{
+    pub fn job(work: F) -> (Message, oneshot::Receiver<Result<T, StoreError>>) {
+        let (reply, answer) = oneshot::channel();
+        (Message::Job(Box::new(Self { work: Some(work), value: None, reply })), answer)
+    }
+}
+
+impl<T, F> Job for Write<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send,
+{
+    fn apply(&mut self, db: &Connection, counter: &mut u64) -> Result<(), StoreError> {
+        let work = self.work.take().ok_or_else(|| StoreError::Bug { detail: "a job is applied once".to_owned() })?;
+        self.value = Some(work(db, counter)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { value, reply, .. } = *self;
+        // Nobody listens when the caller gave up waiting; the change stands all the same.
+        let _ = reply.send(outcome.and_then(|()| value.ok_or(StoreError::Closed)));
+    }
+}
+
+pub(crate) struct Writer {
+    pub path: PathBuf,
+    /// `None` after a failure that SQLite's view of the file may not have survived: opened anew before the next write.
+    pub db: Option<Connection>,
+    pub damage: Option<StoreError>,
+    pub counter: u64,
+    pub ownership: Ownership,
+    pub pool: std::sync::Arc<Pool>,
+    pub changed: watch::Sender<u64>,
+    pub health: watch::Sender<Health>,
+}
+
+impl Writer {
+    pub fn run(mut self, inbox: Receiver<Message>) {
+        let mut pruned: Option<Instant> = None;
+        let mut to_checkpoint = true;
+        loop {
+            let message = match self.patience(to_checkpoint) {
+                Some(wait) => inbox.recv_timeout(wait),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let first = match message {
+                Ok(Message::Job(job)) => job,
+                Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(other) => {
+                    self.handle(other);
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) if self.paused() => {
+                    self.probe();
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if pruned.is_none_or(|at| at.elapsed() > PRUNE_EVERY) {
+                        pruned = Some(Instant::now());
+                        self.prune();
+                    }
+                    self.checkpoint();
+                    to_checkpoint = false;
+                    continue;
+                }
+            };
+            to_checkpoint = true;
+            let (jobs, after) = collect(first, &inbox);
+            self.commit(jobs);
+            match after {
+                Some(Message::Close) => break,
+                Some(other) => self.handle(other),
+                None => {}
+            }
+        }
+        self.pool.close();
+        self.checkpoint();
+        // The connection goes before the lock: the next engine must find the file at rest.
+        drop(self.db.take());
+        drop(self.ownership);
+    }
+
+    fn handle(&mut self, message: Message) {
+        match message {
+            Message::Job(job) => self.commit(vec![job]),
+            Message::SetAddress(address, reply) => {
+                let _ = reply.send(self.ownership.set_address(address));
+            }
+            Message::Damaged(damage) => {
+                self.failed(&damage);
+                self.damage = Some(damage);
+            }
+            Message::Close => {}
+        }
+    }
+
+    /// How long to wait for a job; a paused or recently busy writer has something to do later, an idle one sleeps.
+    fn patience(&self, to_checkpoint: bool) -> Option<Duration> {
+        if self.paused() && self.damage.is_none() { Some(PROBE) } else { to_checkpoint.then_some(IDLE) }
+    }
+
+    fn paused(&self) -> bool {
+        *self.health.borrow() != Health::Running
+    }
+
+    fn commit(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        match self.apply_all(&mut jobs) {
+            Ok(outcomes) => {
+                self.recovered();
+                self.changed.send_if_modified(|seen| std::mem::replace(seen, self.counter) != self.counter);
+                jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome));
+            }
+            Err(error) => {
+                self.failed(&error);
+                jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+            }
+        }
+    }
+
+    /// One transaction. `Err` means that none of it holds.
+    fn apply_all(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        let mut counter = self.counter;
+        let db = self.connection()?;
+        db.execute_batch("BEGIN IMMEDIATE")?;
+        let applied = jobs.iter_mut().map(|job| in_savepoint(db, job.as_mut(), &mut counter)).collect::<Result<Vec<_>, _>>();
+        let committed = applied.and_then(|outcomes| {
+            db.execute_batch("COMMIT")?;
+            Ok(outcomes)
+        });
+        if committed.is_err() && !db.is_autocommit() {
+            let _ = db.execute_batch("ROLLBACK");
+        }
+        let outcomes = committed?;
+        self.counter = counter;
+        Ok(outcomes)
+    }
+
+    fn connection(&mut self) -> Result<&Connection, StoreError> {
+        if let Some(damage) = &self.damage {
+            return Err(damage.clone());
+        }
+        let db = match self.db.take() {
+            Some(db) => db,
+            None => {
+                let db = open_writer(&self.path)?;
+                self.counter = self.counter.max(last_counter(&db)?);
+                db
+            }
+        };
+        Ok(self.db.insert(db))
+    }
+
+    fn failed(&mut self, error: &StoreError) {
+        if matches!(error, StoreError::Io { .. }) {
+            // After a failed sync the kernel may hold pages that never reach the disk: forget what we think we know.
+            self.db = None;
+            self.pool.forget();
+        }
+        if matches!(error, StoreError::Io { .. } | StoreError::Full | StoreError::Corrupt { .. }) {
+            tracing::error!(%error, "the database refuses writes");
+            let reason = Health::Paused(error.to_string());
+            self.health.send_if_modified(|health| std::mem::replace(health, reason.clone()) != reason);
+        }
+    }
+
+    fn recovered(&self) {
+        if self.health.send_if_modified(|health| std::mem::replace(health, Health::Running) != Health::Running) {
+            tracing::info!("the database takes writes again");
+        }
+    }
+
+    /// Writes and removes enough to need fresh pages, so that success means there is room again.
+    fn probe(&mut self) {
+        let wrote = self.connection().and_then(|db| {
+            db.execute_batch("BEGIN IMMEDIATE; INSERT OR REPLACE INTO meta VALUES ('probe', hex(zeroblob(32768))); COMMIT")
+                .and_then(|()| db.execute_batch("DELETE FROM meta WHERE key = 'probe'"))
+                .map_err(|error| {
+                    if !db.is_autocommit() {
+                        let _ = db.execute_batch("ROLLBACK");
+                    }
+                    error.into()
+                })
+        });
+        match wrote {
+            Ok(()) => self.recovered(),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Passive: takes what no reader needs and never waits. The journal file is kept, since reusing it beats growing it.
+    fn checkpoint(&mut self) {
+        let moved = self.connection().and_then(|db| Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?));
+        if let Err(error) = moved {
+            self.failed(&error);
+        }
+    }
+
+    fn prune(&mut self) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let before = now.saturating_sub(RECEIPTS_KEPT).as_millis() as i64;
+        if let Err(error) = self.connection().and_then(|db| prune_receipts(db, before)) {
+            self.failed(&error);
+        }
+    }
+}
+
+/// `first` and whatever else waits. A message that is no job ends the batch and is handled after it.
+fn collect(first: Box<dyn Job>, inbox: &Receiver<Message>) -> (Vec<Box<dyn Job>>, Option<Message>) {
+    let mut jobs = vec![first];
+    while jobs.len() < BATCH {
+        match inbox.try_recv() {
+            Ok(Message::Job(job)) => jobs.push(job),
+            Ok(other) => return (jobs, Some(other)),
+            Err(_) => break,
+        }
+    }
+    (jobs, None)
+}
+
+/// Inner result: the job's own. Outer error: the transaction is gone.
+fn in_savepoint(db: &Connection, job: &mut dyn Job, counter: &mut u64) -> Result<Result<(), StoreError>, StoreError> {
+    let before = *counter;
+    db.prepare_cached("SAVEPOINT job")?.execute([])?;
+    let outcome = job.apply(db, counter);
+    match &outcome {
+        Ok(()) => {}
+        // The disk's own refusals concern the whole batch.
+        Err(error @ (StoreError::Full | StoreError::Io { .. } | StoreError::Corrupt { .. })) => return Err(error.clone()),
+        Err(_) => {
+            *counter = before;
+            db.prepare_cached("ROLLBACK TO job")?.execute([])?;
+        }
+    }
+    db.prepare_cached("RELEASE job")?.execute([])?;
+    Ok(outcome)
+}
+
+/// Rows keep the highest counter ever given, so no separate record of it is needed.
+pub(crate) fn last_counter(db: &Connection) -> Result<u64, StoreError> {
+    let last = "SELECT max(coalesce((SELECT max(changed) FROM session), 0), coalesce((SELECT max(changed) FROM interrupt), 0))";
+    Ok(db.query_row(last, [], |row| row.get::<_, i64>(0))? as u64)
+}
+
+/// From the old end, in steps: reads no more than it deletes.
+pub(crate) fn prune_receipts(db: &Connection, before: i64) -> Result<usize, StoreError> {
+    let mut pruned = 0;
+    loop {
+        let oldest = "DELETE FROM receipt WHERE at < ?1 AND id IN (SELECT id FROM receipt ORDER BY id LIMIT 500)";
+        let step = db.execute(oldest, [before])?;
+        pruned += step;
+        if step < 500 {
+            return Ok(pruned);
+        }
+    }
+}
