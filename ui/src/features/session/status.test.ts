@@ -1,27 +1,32 @@
 import { describe, expect, it } from "vitest";
-import { aSession } from "../../transport/fake";
-import type { Activity } from "../../wire";
-import { callStatus, sessionStatus } from "./status";
+import { activityMark, activityWord } from "../../components/Mark";
+import type { Activity, TurnStatus } from "../../wire";
+import { callStanding, isOpenCall, turnStanding } from "./status";
 
 describe("status words", () => {
   it.each<[Activity, string]>([
     ["waiting_for_you", "waiting for you (2)"],
     ["waiting_for_tool", "waiting for a tool"],
     ["running", "running"],
-    ["queued", "queued (3)"],
+    ["queued", "queued"],
     ["failed", "failed"],
     ["cancelled", "cancelled"],
     ["idle", "idle"],
-  ])("%s reads %s", (activity, word) => {
-    expect(sessionStatus(aSession({ activity, pausing_interrupts: 2, queued_turns: 3 })).word).toBe(word);
+  ])("a session that is %s reads %s", (activity, word) => {
+    expect(activityWord({ activity, pausing_interrupts: 2 })).toBe(word);
+    expect(activityMark[activity]).toBeTruthy();
   });
 
-  it("says a different word for each activity", () => {
-    const all: Activity[] = ["waiting_for_you", "waiting_for_tool", "running", "queued", "failed", "cancelled", "idle"];
-    expect(new Set(all.map((activity) => sessionStatus(aSession({ activity })).word)).size).toBe(all.length);
+  it("each call status has its own word, and the open ones are those of B-12", () => {
+    const all = ["queued", "pending", "running", "retry_scheduled", "completed", "failed", "voided"];
+    expect(all.map((status) => callStanding(status).word)).toEqual(["not started", "running", "running", "tries again soon", "done", "failed", "cancelled"]);
+    expect(all.filter(isOpenCall)).toEqual(["queued", "pending", "running", "retry_scheduled"]);
   });
 
-  it("shows how a call ended by its own sign", () => {
-    expect(["completed", "failed", "voided", "pending"].map((status) => callStatus(status).sign)).toEqual(["✓", "✕", "⊘", "◌"]);
+  it("a turn held on a branch that was left does not read as waiting for you", () => {
+    const all: TurnStatus[] = ["queued", "running", "paused", "suspended", "completed", "failed", "cancelled"];
+    expect(all.map((status) => turnStanding(status).word)).toEqual(
+      ["queued", "running", "waiting for you", "held on another branch", "done", "failed", "cancelled"],
+    );
   });
 });

@@ -51,9 +51,14 @@ describe("the transcript's items", () => {
   });
 
   it("put a question after its anchor and the anchor's calls", () => {
-    expect(keys(items(asks, "r1", { anchors: ["reply", "elsewhere"] }))).toEqual(
-      ["message ask", "message reply", "tool tool:reply:c1", "tool tool:reply:c2", "interrupt pause:int_0:10"],
+    const nodes = [...asks, node("other", "ask", "assistant")];
+    expect(keys(items(nodes, "r1", { anchors: ["reply", "other"] }))).toEqual(
+      ["message ask", "message reply", "tool tool:reply:c1", "tool tool:reply:c2", "interrupt pause:int_0"],
     );
+  });
+
+  it("show a question without a known anchor at the end of every path", () => {
+    expect(keys(items(asks, "ask", { anchors: ["not yet known"] }))).toEqual(["message ask", "interrupt pause:int_0"]);
   });
 
   it("tell a failed turn below its last message, and nothing of a completed one", () => {

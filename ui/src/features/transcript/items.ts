@@ -4,6 +4,7 @@
  */
 import type { CallRow, InterruptRow, NodeRow, TurnRow } from "../../wire";
 import { isOpenCall } from "../session/status";
+import { pauseKey } from "../tree/layout";
 import { num, type TreeIndex } from "../tree/treeIndex";
 
 export type Item =
@@ -50,18 +51,24 @@ export function transcriptItems(input: ItemsInput): Item[] {
         forked: result !== null && forked(result),
       });
     }
-    for (const interrupt of pauses.get(node.id) ?? []) {
-      items.push({ kind: "interrupt", key: `pause:${interrupt.interrupt_id}:${interrupt.opened_seq}`, interrupt });
-    }
+    items.push(...(pauses.get(node.id) ?? []).map(pauseItem));
     for (const turn of endings.get(node.id) ?? []) items.push({ kind: "ended", key: `ended:${turn.turn_id}`, turn });
   });
 
+  // A question that hangs on no known message holds every branch, so it shows on each.
+  for (const interrupt of input.interrupts) {
+    if (interrupt.anchor === null || !index.at.has(interrupt.anchor)) items.push(pauseItem(interrupt));
+  }
   const tip = nodes.at(-1)?.id ?? null;
   for (const call of calls.values()) {
     const streams = call.kind === "llm_call" && isOpenCall(call.status) && call.anchor === tip && !index.at.has(call.id);
     if (streams) items.push({ kind: "stream", key: call.id, call });
   }
   return items;
+}
+
+function pauseItem(interrupt: InterruptRow): Item {
+  return { kind: "interrupt", key: pauseKey(interrupt.interrupt_id), interrupt };
 }
 
 /** A turn that went wrong is told below its last message on this path. */

@@ -243,8 +243,8 @@ export function rowPath(layout: Layout, id: string | null): number[] {
   return path.reverse();
 }
 
-/** The lane in which a path crosses a row that is not on it, or -1. `path` from `rowPath`. */
-export function crossingLane(layout: Layout, path: readonly number[], row: number): number {
+/** Where in a path this row is, or would be. `path` from `rowPath`. */
+function place(path: readonly number[], row: number): number {
   let low = 0;
   let high = path.length;
   while (low < high) {
@@ -252,8 +252,18 @@ export function crossingLane(layout: Layout, path: readonly number[], row: numbe
     if ((path[middle] ?? 0) < row) low = middle + 1;
     else high = middle;
   }
-  const above = path[low - 1];
-  if (above === undefined || low >= path.length || path[low] === row) return -1;
+  return low;
+}
+
+export function isOnRowPath(path: readonly number[], row: number): boolean {
+  return path[place(path, row)] === row;
+}
+
+/** The lane in which a path crosses a row that is not on it, or -1. */
+export function crossingLane(layout: Layout, path: readonly number[], row: number): number {
+  const next = place(path, row);
+  const above = path[next - 1];
+  if (above === undefined || next >= path.length || path[next] === row) return -1;
   return layout.rows[above]?.lane ?? -1;
 }
 

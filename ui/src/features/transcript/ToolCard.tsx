@@ -1,0 +1,69 @@
+/** A tool call on one line: how it stands, its name, its arguments, its time. Opened: the whole arguments and the whole result. */
+import { ChevronRight } from "lucide-react";
+import { memo, useId, useState } from "react";
+import { Mark } from "../../components/Mark";
+import { took, useNow } from "../../components/time";
+import { Visible } from "../../components/Visible";
+import type { CallRow } from "../../wire";
+import { callStanding, isOpenCall } from "../session/status";
+import { useSession } from "../session/view";
+import { useBody } from "./bodies";
+import { toolStatus, type Item } from "./items";
+import { oneLine, parsedOrText } from "./message";
+import { Switcher } from "./MessageItem";
+import css from "./Transcript.module.css";
+
+export const ToolCard = memo(function ToolCard({ item }: { item: Extract<Item, { kind: "tool" }> }) {
+  const { bodies } = useSession();
+  const [open, setOpen] = useState(false);
+  const details = useId();
+  const asked = useBody(bodies, item.asker.id)?.toolRequests.find((each) => each.id === item.callId);
+  const result = useBody(bodies, item.result?.id ?? null);
+  const name = item.call?.name ?? asked?.name ?? item.callId;
+  const raw = item.call?.arguments ?? asked?.arguments ?? "";
+  const standing = callStanding(toolStatus(item));
+  return (
+    <div className={css.tool}>
+      <button type="button" className={css.toolLine} aria-expanded={open} aria-controls={details} onClick={() => setOpen(!open)} title={standing.word}>
+        <Mark kind={standing.mark} label={standing.word} />
+        <b>{name}</b>
+        <span className={css.arguments}><Visible text={oneLine(raw)} /></span>
+        <span className={css.toolTime}>{item.call === null ? standing.word : <CallTime call={item.call} word={standing.word} />}</span>
+        <ChevronRight className={css.chevron} aria-hidden="true" />
+      </button>
+      {item.forked && item.result !== null && <Switcher id={item.result.id} />}
+      {open && (
+        <div id={details} className={css.toolDetails}>
+          <Part title="Arguments" text={pretty(raw)} />
+          {item.result !== null && <Part title="Result" text={result === null ? item.result.label : pretty(result.text)} />}
+          {item.call?.error != null && <Part title="Error" text={item.call.error} />}
+        </div>
+      )}
+    </div>
+  );
+});
+
+/** How long it took; while it runs, how long it has. */
+function CallTime({ call, word }: { call: CallRow; word: string }) {
+  const open = isOpenCall(call.status);
+  const now = useNow(open ? 1000 : 3_600_000);
+  const from = call.dispatched_at ?? call.requested_at;
+  if (open && call.clock_stopped) return <>{word}, clock stopped</>;
+  if (open) return <>{call.status === "pending" ? "" : `${word} `}{took(from, now)}</>;
+  return <>{call.ended_at === null ? word : took(from, call.ended_at)}</>;
+}
+
+function Part({ title, text }: { title: string; text: string }) {
+  return (
+    <section aria-label={title}>
+      <h4>{title}</h4>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre tabIndex={0}><Visible text={text} /></pre>
+    </section>
+  );
+}
+
+function pretty(raw: string): string {
+  const value = parsedOrText(raw);
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,128 @@
+/** One path of the session, from its first message to the head or to the message picked in the tree. Only items in sight exist. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef } from "react";
+import { useStore } from "zustand";
+import { Button } from "../../components/Button";
+import { num } from "../tree/treeIndex";
+import { useSession, useView } from "../session/view";
+import { InterruptCard } from "../inbox/InterruptCard";
+import { useWanted } from "./bodies";
+import { bodiesOf, transcriptItems, type Item } from "./items";
+import { MessageItem } from "./MessageItem";
+import { StreamItem } from "./StreamItem";
+import { ToolCard } from "./ToolCard";
+import { TurnEnd } from "./TurnEnd";
+import css from "./Transcript.module.css";
+
+export function Transcript() {
+  const { model, bodies, view } = useSession();
+  const jump = useView((now) => now.jump);
+  const { index, path, followed } = model;
+  const { calls, turns, interrupts } = followed;
+  const items = useMemo(() => transcriptItems({ index, path, calls, turns, interrupts }), [index, path, calls, turns, interrupts]);
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (at) => estimate(items[at]),
+    getItemKey: (at) => items[at]?.key ?? at,
+    overscan: 4,
+    paddingStart: 18,
+    paddingEnd: 18,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: 60,
+  });
+  const shown = virtual.getVirtualItems();
+  useWanted(bodies, shown.flatMap((each) => { const item = items[each.index]; return item === undefined ? [] : bodiesOf(item); }));
+
+  // A path opens at its end, or at what was asked for.
+  const jumped = useRef(0);
+  const shownTip = useRef<string | null>(null);
+  const newest = useRef(items);
+  newest.current = items;
+  useEffect(() => {
+    const wanted = view.getState().jump;
+    const fresh = wanted !== null && wanted.count !== jumped.current;
+    const at = fresh ? placeOf(newest.current, wanted.key) : -1;
+    if (wanted !== null) jumped.current = wanted.count;
+    const last = newest.current.length - 1;
+    if (at >= 0) virtual.scrollToIndex(at, { align: at === last ? "end" : "center" });
+    else if (shownTip.current === null && last >= 0) virtual.scrollToIndex(last, { align: "end" });
+    shownTip.current = model.tip;
+  }, [jump, model.tip, view, virtual]);
+
+  return (
+    <div className={css.pane}>
+      {!model.active && <ViewBanner />}
+      <BodiesProblem />
+      {/* Reading by keyboard needs the scroller to take the focus. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div ref={scroller} className={css.scroller} role="log" aria-label="Transcript" aria-live="off" tabIndex={0}>
+        <div className={css.items} style={{ height: virtual.getTotalSize() }}>
+          {shown.map((each) => {
+            const item = items[each.index];
+            return item === undefined ? null : (
+              <div key={each.key} ref={virtual.measureElement} data-index={each.index} className={css.place} style={{ transform: `translateY(${each.start}px)` }}>
+                <ItemView item={item} />
+              </div>
+            );
+          })}
+        </div>
+        {items.length === 0 && <p className={css.empty}>No message yet. Write the first one below.</p>}
+      </div>
+    </div>
+  );
+}
+
+function ItemView({ item }: { item: Item }) {
+  switch (item.kind) {
+    case "message": return <MessageItem node={item.node} number={item.number} forked={item.forked} />;
+    case "tool": return <ToolCard item={item} />;
+    case "stream": return <StreamItem call={item.call} />;
+    case "interrupt": return <div className={css.card}><InterruptCard row={item.interrupt} context="transcript" /></div>;
+    case "ended": return <TurnEnd turn={item.turn} />;
+  }
+}
+
+/** Heights before they are measured; close ones keep the scroll bar still. */
+function estimate(item: Item | undefined): number {
+  switch (item?.kind) {
+    case "tool": return 44;
+    case "interrupt": return 190;
+    case "ended": return 60;
+    default: return 78;
+  }
+}
+
+/** A message, a question, or the message inside a call's card. */
+function placeOf(items: readonly Item[], key: string): number {
+  return items.findIndex((item) => item.key === key || (item.kind === "tool" && item.result?.id === key));
+}
+
+function ViewBanner() {
+  const { model, operations } = useSession();
+  const { index, tip } = model;
+  const branch = num(index.branch, (tip === null ? undefined : index.at.get(tip)) ?? -1);
+  return (
+    <div className={css.notice} role="status">
+      <span><b>Not active.</b> You are looking at branch {branch}. Nothing runs here until it is made active.</span>
+      <span className={css.noticeActions}>
+        <Button size="s" look="quiet" onClick={operations.showActive}>Back to the active branch</Button>
+        <Button size="s" onClick={() => tip !== null && void operations.makeActive(tip)}>Make active</Button>
+      </span>
+    </div>
+  );
+}
+
+function BodiesProblem() {
+  const { bodies, model } = useSession();
+  const problem = useStore(bodies.store, (held) => held.problem);
+  if (problem === null) return null;
+  return (
+    <div className={css.notice} role="alert" data-tone="danger">
+      <span>Some messages could not be read: {problem}</span>
+      <Button size="s" onClick={() => bodies.want(model.path.slice(-200).map((at) => model.index.nodes[at]?.id ?? ""))}>Try again</Button>
+    </div>
+  );
+}
