@@ -243,3 +243,15 @@ export type SessionPatch = {
   state: unknown;
   agent: unknown;
 };
+
+// Between the desktop's shell and its window.
+
+export type CardKey = { session_id: string; interrupt_id: string };
+
+export type NotificationStatus = { service: string | null; problem: string | null };
+
+export type ShellEvent =
+  | { type: "open"; card: CardKey | null }
+  | { type: "answered"; card: CardKey; refused: boolean; title: string; body: string }
+  | { type: "notifications_unavailable"; problem: string }
+  | { type: "test_clicked" };

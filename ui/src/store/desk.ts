@@ -99,9 +99,9 @@ export function createDesk(transport: Transport): Desk {
       },
       (thrown: unknown) => ui.setState({ startProblem: asRefusal(thrown).message }),
     );
-    transport.notificationProblem?.().then(
-      (problem) => ui.setState({ notificationProblem: problem }),
-      () => undefined,
+    transport.notificationStatus?.().then(
+      ({ problem }) => ui.setState({ notificationProblem: problem }),
+      (thrown: unknown) => ui.setState({ notificationProblem: asRefusal(thrown).message }),
     );
     return () => {
       started = false;

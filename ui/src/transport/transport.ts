@@ -1,8 +1,8 @@
 // The one door to the app. The UI is the same behind Tauri, HTTP and the fake of the tests.
 
 import type {
-  ApiError, Bootstrap, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, InterruptRow, NodeBody, Receipt,
-  ScheduledAnswer, SessionRow, Snoozed, Submit, Time,
+  ApiError, Bootstrap, CardKey, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, InterruptRow, NodeBody, NotificationStatus,
+  Receipt, ScheduledAnswer, SessionRow, ShellEvent, Snoozed, Submit, Time,
 } from "../wire";
 
 export interface Transport {
@@ -28,13 +28,13 @@ export interface Transport {
 
   // What only some surfaces can do. Absent means: show nothing for it.
   openExternal?(url: string): Promise<void>;
-  notificationTest?(): Promise<string>;
-  /** Problem of the platform's notifications, null when they work. */
-  notificationProblem?(): Promise<string | null>;
-  /** The shell asks to show a place (a notification was clicked, a link opened). */
-  onOpen?(open: (path: string) => void): () => void;
-  /** Tells the shell which card is on screen, so that it raises no notification for it. */
-  cardShown?(interrupt: { session_id: string; interrupt_id: string } | null): void;
+  notificationTest?(): Promise<NotificationStatus>;
+  /** Whether a notification would reach a person now. */
+  notificationStatus?(): Promise<NotificationStatus>;
+  /** What the shell has to say: show a question, how an answer from a notification went. */
+  onShell?(listener: (event: ShellEvent) => void): () => void;
+  /** The cards on screen: the shell raises no notification for them while the window has the focus. */
+  setVisibleInterrupts?(cards: CardKey[]): Promise<void>;
 }
 
 export type Line = "open" | "lost";
