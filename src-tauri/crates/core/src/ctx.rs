@@ -1,0 +1,22 @@
+//! What a step needs from outside: the time, a seed for ids, the configuration, and facts about other sessions.
+
+use std::collections::HashMap;
+
+use crate::engine_config::EngineConfig;
+use crate::event::Identity;
+use crate::id::{IdGen, SessionId};
+use crate::time::Millis;
+
+pub struct Ctx<'a> {
+    pub now: Millis,
+    pub ids: IdGen,
+    pub config: &'a EngineConfig,
+    /// Owners of root sessions of the same tenant that a `message.send` of this step names. Any other target is malformed.
+    pub reachable: HashMap<SessionId, Identity>,
+}
+
+impl<'a> Ctx<'a> {
+    pub fn new(now: Millis, seed: u128, config: &'a EngineConfig) -> Self {
+        Self { now, ids: IdGen::new(now, seed), config, reachable: HashMap::new() }
+    }
+}

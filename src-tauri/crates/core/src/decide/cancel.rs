@@ -1,0 +1,164 @@
+//! Cancel (§7): the run ends for good, in one transaction and a fixed order (C-19).
+
+use serde_json::json;
+
+use crate::command::Receipt;
+use crate::decision::Trigger;
+use crate::event::{CallKind, Payload};
+use crate::id::{CallId, TurnId};
+use crate::message::{Content, ErrorCode, ErrorInfo, Message, Role, ToolResult};
+use crate::state::{Session, TurnState};
+
+use super::Step;
+use super::interrupt::Closing;
+
+/// C-5, Q-50.
+pub(super) const CANCELLED_TEXT: &str = "cancelled: the turn ended";
+
+/// What a cancel would end, for the person who is about to ask for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Forecast {
+    pub turn_id: Option<TurnId>,
+    pub model_calls: Vec<String>,
+    pub tool_calls: Vec<String>,
+    pub subagents: Vec<String>,
+    pub queued_turns: Vec<String>,
+    pub decisions: u32,
+    pub interrupts: Vec<String>,
+    pub run: bool,
+}
+
+/// C-34.
+fn has_run(session: &Session) -> bool {
+    session.current.is_some()
+        || session.suspended_turns().next().is_some()
+        || session.decisions.iter().any(|d| !matches!(d.trigger, Trigger::SessionStart {}))
+}
+
+pub fn forecast_cancel(session: &Session) -> Forecast {
+    if !has_run(session) {
+        return Forecast::default();
+    }
+    let names = |kind: CallKind| session.open_calls().filter(move |call| call.kind == kind).map(|call| call.name.clone()).collect();
+    let waiting: Vec<_> = session.waiting_turns().collect();
+    Forecast {
+        turn_id: session.current.clone(),
+        model_calls: names(CallKind::LlmCall),
+        tool_calls: names(CallKind::ToolCall),
+        subagents: names(CallKind::Subagent),
+        queued_turns: waiting
+            .iter()
+            .map(|d| match &d.trigger {
+                Trigger::ClientMessages { messages, .. } => messages.last().map(Message::text).unwrap_or_default(),
+                _ => String::new(),
+            })
+            .collect(),
+        decisions: (session.decisions.iter().filter(|d| !matches!(d.trigger, Trigger::SessionStart {})).count() - waiting.len()) as u32,
+        interrupts: session.interrupts.iter().map(crate::apply::question).collect(),
+        run: true,
+    }
+}
+
+impl Step<'_, '_, '_> {
+    pub(super) fn cancel(&mut self) -> Receipt {
+        if !has_run(self.s) {
+            return Receipt { cancelled: Some(false), ..Receipt::default() };
+        }
+        let turn_id = self.s.current.clone();
+        self.void_engine_calls();
+        let answers = self.end_tool_calls();
+        self.record_answers(answers);
+        self.drop_decisions();
+        let open: Vec<_> = self.s.interrupts.iter().map(|i| i.id.clone()).collect();
+        for id in open {
+            let Closing { payload, responder, verification, shown_hash } = Closing::silent(Some(json!({"status": "cancelled"})));
+            self.emit(Payload::SessionInterruptResumed { interrupt_id: id, payload, responder, verification, shown_hash, arguments_hash: None });
+        }
+        self.end_turns();
+        Receipt { turn_id, cancelled: Some(true), ..Receipt::default() }
+    }
+
+    fn open_ids(&self, kind: CallKind) -> Vec<(CallId, String)> {
+        self.s.open_calls().filter(|call| call.kind == kind).map(|call| (call.id.clone(), call.name.clone())).collect()
+    }
+
+    fn void_engine_calls(&mut self) {
+        for (id, _) in self.open_ids(CallKind::LlmCall) {
+            self.emit(Payload::CallVoided { kind: CallKind::LlmCall, id });
+        }
+    }
+
+    /// C-5, C-20. Returns the texts the tree still lacks, by call.
+    fn end_tool_calls(&mut self) -> Vec<(CallId, Content)> {
+        // A result that had arrived and was not recorded yet is kept: the person sees what came of the call.
+        let mut answers: Vec<(CallId, Content)> = self.s.decisions.iter().filter_map(|d| unrecorded(&d.trigger)).collect();
+        for (id, name) in self.open_ids(CallKind::ToolCall) {
+            let result = ToolResult { is_error: Some(true), ..ToolResult::text(CANCELLED_TEXT) };
+            self.emit(Payload::ToolCallCompleted { id: id.clone(), name, result });
+            answers.push((id, Content::Text(CANCELLED_TEXT.to_owned())));
+        }
+        answers
+    }
+
+    /// Every tool call of an assistant message on the active path that belongs to this run gets an answer (C-19, Q-13).
+    fn record_answers(&mut self, answers: Vec<(CallId, Content)>) {
+        let path = self.s.tree.path(self.s.tree.head());
+        let answered: std::collections::HashSet<String> =
+            path.iter().filter_map(|ix| self.s.tree.node(*ix).message.tool_call_id.clone()).collect();
+        let asked: Vec<String> = path
+            .iter()
+            .map(|ix| &self.s.tree.node(*ix).message)
+            .filter(|message| message.role == Role::Assistant)
+            .flat_map(|message| message.calls().iter().map(|call| call.id.clone()))
+            .filter(|id| !answered.contains(id))
+            .collect();
+        let turn = self.s.current.clone();
+        for id in asked {
+            let call = CallId::from(id.as_str());
+            let known = answers.iter().find(|(own, _)| *own == call).map(|(_, content)| content.clone());
+            let requested = self.s.tool(&call).is_some();
+            let message = match known {
+                Some(content) => Message::tool(&call, content),
+                None if !requested => self.tool_message(&call, CANCELLED_TEXT),
+                None => continue, // ended by an earlier turn, as a void (P-16)
+            };
+            let parent_id = self.s.tree.head_id().cloned();
+            let message = Message { id: Some(self.ctx.ids.message()), ..message };
+            self.emit_in(turn.clone(), Payload::MessageNew { message, parent_id });
+        }
+    }
+
+    fn drop_decisions(&mut self) {
+        let mut waiting: Vec<_> =
+            self.s.decisions.iter().filter(|d| !matches!(d.trigger, Trigger::SessionStart {})).map(|d| (!d.live, d.id.clone())).collect();
+        waiting.sort_by_key(|(waits, _)| *waits); // the live one first; the others keep their order
+        for (_, id) in waiting {
+            self.emit(Payload::DecisionDropped { id });
+        }
+    }
+
+    /// C-13, C-35: in order of their start, then one `session.done`.
+    fn end_turns(&mut self) {
+        let open: Vec<TurnId> = self.s.turns.iter().filter(|turn| turn.state != TurnState::Over).map(|turn| turn.id.clone()).collect();
+        let any = !open.is_empty();
+        for turn in open {
+            let (cost, usage) = self.s.turn(&turn).map(|t| (t.cost, t.usage.clone())).unwrap_or_default();
+            let error = Some(ErrorInfo::new(ErrorCode::Cancelled, CANCELLED_TEXT));
+            self.emit(Payload::TurnCompleted { turn_id: turn, data: None, turn_cost: cost, turn_token_usage: usage, error });
+        }
+        if any {
+            self.emit_in(None, Payload::SessionDone {});
+        }
+    }
+}
+
+/// The result a `*.finished` decision would have recorded.
+fn unrecorded(trigger: &Trigger) -> Option<(CallId, Content)> {
+    match trigger {
+        Trigger::ToolFinished { id, result, error, .. } => {
+            let content = result.as_ref().map(ToolResult::for_model);
+            Some((id.clone(), content.or_else(|| error.as_ref().map(|e| Content::Text(e.message.clone())))?))
+        }
+        _ => None,
+    }
+}

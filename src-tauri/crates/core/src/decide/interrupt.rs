@@ -1,0 +1,206 @@
+//! Pauses (§6): raising, answering, clearing, and turns whose branch was left.
+
+use serde_json::Value;
+
+use crate::answer::{self, Answer, Responder};
+use crate::command::{Caller, ClosedBefore, Receipt};
+use crate::decision::Trigger;
+use crate::event::{CallKind, CallRef, Payload, Rank, Verification};
+use crate::id::{InterruptId, TurnId, is_given_id};
+use crate::message::{ErrorCode, ErrorInfo, ToolResult};
+use crate::proposal::UNCONFIGURED;
+use crate::rejection::{Code, Rejection};
+use crate::state::TurnState;
+
+use super::Step;
+use super::cancel::CANCELLED_TEXT;
+
+/// How an interrupt is closed.
+pub(super) struct Closing {
+    pub payload: Option<Value>,
+    pub responder: Option<Value>,
+    pub verification: Option<Verification>,
+    pub shown_hash: Option<String>,
+}
+
+impl Closing {
+    pub fn silent(payload: Option<Value>) -> Self {
+        Self { payload, responder: None, verification: None, shown_hash: None }
+    }
+}
+
+impl Step<'_, '_, '_> {
+    /// I-11, I-12, Q-8.
+    pub(super) fn raise_from_outside(
+        &mut self,
+        caller: &Caller,
+        id: Option<InterruptId>,
+        reason: String,
+        payload: Option<Value>,
+    ) -> Result<Receipt, Rejection> {
+        self.own(caller)?;
+        if reason.is_empty() {
+            return Err(Rejection::new(Code::InvalidRequest, "reason is empty"));
+        }
+        if id.as_ref().is_some_and(|id| !is_given_id(id.as_str())) {
+            return Err(Rejection::new(Code::InvalidRequest, "interrupt_id has 1 to 200 characters"));
+        }
+        let id = self.raise(id, super::input::origin(caller), reason, payload, None);
+        self.void_paused_model_calls();
+        Ok(Receipt { interrupt_id: Some(id), turn_id: self.s.current.clone(), ..Receipt::default() })
+    }
+
+    /// I-3, I-4, I-6, I-10. Model calls are voided by the caller, once the whole response is applied (I-14).
+    pub(super) fn raise(
+        &mut self,
+        id: Option<InterruptId>,
+        origin: Rank,
+        reason: String,
+        payload: Option<Value>,
+        call: Option<CallRef>,
+    ) -> InterruptId {
+        let id = id.unwrap_or_else(|| self.ctx.ids.interrupt());
+        if self.s.interrupt(id.as_str()).is_none() {
+            let anchor = self.s.tree.head_id().cloned().filter(|_| origin != Rank::System);
+            self.emit(Payload::SessionInterrupted { interrupt_id: id.clone(), origin, reason, payload, anchor, call });
+        }
+        id
+    }
+
+    /// I-14, I-15: model calls of paused branches end; what they answer later is ignored.
+    pub(super) fn void_paused_model_calls(&mut self) {
+        let paused: Vec<_> = self
+            .s
+            .open_calls()
+            .filter(|call| call.kind == CallKind::LlmCall && self.s.branch_paused(call.anchor))
+            .map(|call| call.id.clone())
+            .collect();
+        for id in paused {
+            self.void(CallKind::LlmCall, &id);
+        }
+    }
+
+    /// I-33, I-36, I-40, I-88…I-92, I-101.
+    pub(super) fn resume(
+        &mut self,
+        caller: &Caller,
+        id: &InterruptId,
+        payload: Option<Value>,
+        responder: Option<Value>,
+        shown_hash: Option<String>,
+    ) -> Result<Receipt, Rejection> {
+        let Some(open) = self.s.interrupt(id.as_str()) else { return Ok(self.closed_before(id)) };
+        if caller.rank < open.origin.min(Rank::Operator) {
+            return Err(Rejection {
+                interrupt_ids: vec![id.clone()],
+                ..Rejection::new(Code::AccessDenied, format!("this question was raised with the rank {:?}: a higher one must answer", open.origin))
+            });
+        }
+        let verification = match &shown_hash {
+            Some(hash) if *hash != open.shown_hash() => {
+                return Err(Rejection {
+                    interrupt_ids: vec![id.clone()],
+                    ..Rejection::new(Code::InterruptChanged, "the question changed since it was shown: look at it again")
+                });
+            }
+            Some(_) => Verification::Verified,
+            None => Verification::Unverified,
+        };
+        let payload = match (&caller.channel, payload) {
+            (None, Some(payload)) if responder.is_none() => Some(answer::without_responder(payload, open.payload.as_ref())),
+            (_, payload) => payload,
+        };
+        let active = self.s.is_active(open.anchor);
+        let continues = self.s.current.clone().filter(|_| active);
+        self.close(id, Closing { payload, responder, verification: Some(verification), shown_hash });
+        Ok(Receipt { turn_id: continues, resumed: Some(true), ..Receipt::default() })
+    }
+
+    /// payload and responder as a channel builds them.
+    pub(super) fn answer(
+        &mut self,
+        caller: &Caller,
+        id: &InterruptId,
+        chosen: &Answer,
+        who: &Responder,
+        shown_hash: Option<String>,
+    ) -> Result<Receipt, Rejection> {
+        let Some(open) = self.s.interrupt(id.as_str()) else { return Ok(self.closed_before(id)) };
+        let built = answer::build(open.payload.as_ref(), chosen, who).map_err(|why| Rejection::new(Code::InvalidRequest, why))?;
+        // I-63: a bare payload carries no responder, so the event does.
+        let bare = built.payload.get("responder").is_none_or(|inside| *inside != built.responder);
+        let stamped = Caller { channel: Some(built.responder.clone()), ..caller.clone() };
+        self.resume(&stamped, id, Some(built.payload), bare.then_some(built.responder), shown_hash)
+    }
+
+    fn closed_before(&self, id: &InterruptId) -> Receipt {
+        let closed = self.s.closed.get(id).map(|closed| ClosedBefore {
+            at: closed.at,
+            outcome: closed.outcome,
+            responder: closed.responder.clone(),
+        });
+        Receipt { turn_id: self.s.current.clone(), resumed: Some(false), closed, ..Receipt::default() }
+    }
+
+    /// I-34, I-35: the event, and the decision when the active branch was held. I-75 when it was the last of a left branch.
+    pub(super) fn close(&mut self, id: &InterruptId, closing: Closing) {
+        let Some(open) = self.s.interrupt(id.as_str()) else { return };
+        let (active, turn) = (self.s.is_active(open.anchor), open.turn_id.clone());
+        let unconfigured = open.reason == UNCONFIGURED;
+        let Closing { payload, responder, verification, shown_hash } = closing;
+        self.emit(Payload::SessionInterruptResumed {
+            interrupt_id: id.clone(),
+            payload: payload.clone(),
+            responder,
+            verification,
+            shown_hash,
+            arguments_hash: None,
+        });
+        if !active {
+            self.end_left_turn(turn.as_ref());
+            return;
+        }
+        if unconfigured {
+            self.queue(None, Trigger::SessionStart {});
+        }
+        let turn = turn.filter(|turn| self.s.current.as_ref() == Some(turn)).or_else(|| self.s.current.clone());
+        self.queue(turn, Trigger::InterruptResumed { interrupt_id: id.clone(), payload });
+    }
+
+    /// I-44…I-46.
+    pub(super) fn resolve(&mut self, id: &InterruptId, payload: Option<Value>) {
+        let allowed = self.s.interrupt(id.as_str()).is_some_and(|open| open.origin <= Rank::Machine);
+        if allowed {
+            self.close(id, Closing::silent(payload));
+        }
+    }
+
+    /// I-75: nobody will come back to this turn.
+    fn end_left_turn(&mut self, turn: Option<&TurnId>) {
+        let Some(turn) = turn.filter(|t| self.s.turn(t).is_some_and(|t| t.state == TurnState::Suspended)) else { return };
+        if self.s.interrupts.iter().any(|i| i.turn_id.as_ref() == Some(turn)) {
+            return;
+        }
+        let parked: Vec<_> = self
+            .s
+            .open_calls()
+            .filter(|call| call.turn_id.as_ref() == Some(turn) && !self.s.is_active(call.anchor))
+            .map(|call| (call.kind, call.id.clone(), call.name.clone()))
+            .collect();
+        for (kind, id, name) in parked {
+            match kind {
+                CallKind::ToolCall => {
+                    let result = ToolResult { is_error: Some(true), ..ToolResult::text(CANCELLED_TEXT) };
+                    self.emit(Payload::ToolCallCompleted { id, name, result });
+                }
+                CallKind::LlmCall => self.void(kind, &id),
+                CallKind::Subagent | CallKind::ConnectorSync => {}
+            }
+        }
+        let held: Vec<_> = self.s.decisions.iter().filter(|d| d.turn_id.as_ref() == Some(turn)).map(|d| d.id.clone()).collect();
+        for id in held {
+            self.emit(Payload::DecisionDropped { id });
+        }
+        self.complete_turn(turn, None, Some(ErrorInfo::new(ErrorCode::Cancelled, CANCELLED_TEXT)));
+    }
+}

@@ -1,0 +1,36 @@
+//! Events as every surface shows them (E-4): the lean log written out whole.
+
+use serde_json::{Value, json};
+
+use crate::decision::Trigger;
+use crate::event::{Event, Payload};
+use crate::state::Session;
+
+/// `{session_id, seq, occurred_at, turn_id?, payload}`; the admin form adds `id` and `tenant_id`.
+pub fn envelope(session: &Session, event: &Event, tenant: Option<&str>) -> Value {
+    let mut out = json!({"session_id": session.id, "seq": event.seq, "occurred_at": event.at});
+    if let Some(turn) = &event.turn_id {
+        out["turn_id"] = json!(turn);
+    }
+    out["payload"] = payload(session, &event.payload);
+    if let Some(tenant) = tenant {
+        out["id"] = json!(crate::id::event_id(&session.id, event.seq, event.at));
+        out["tenant_id"] = json!(tenant);
+    }
+    out
+}
+
+fn payload(session: &Session, payload: &Payload) -> Value {
+    let mut out = json!(payload);
+    match payload {
+        Payload::LlmCallRequested { request, .. } => out["request"] = json!(request.resolve(session)),
+        Payload::DecisionQueued { trigger, .. } => {
+            // An append is composed at delivery (T-11), so its event shows what was sent.
+            let append = matches!(trigger, Trigger::ClientMessages { append: true, .. });
+            let head = if append { None } else { session.tree.head() };
+            out["trigger"] = crate::request::trigger_json(session, trigger, head);
+        }
+        _ => {}
+    }
+    out
+}

@@ -1,0 +1,38 @@
+//! What should be running now, derived from state alone. After each commit, and equally after a start, the runtime compares this
+//! with what runs and starts or stops the difference.
+
+use crate::event::CallKind;
+use crate::id::{CallId, DecisionId, SessionId};
+use crate::message::{Handler, Message};
+use crate::state::{CallStatus, Session};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// The live decision is in the worker's hands.
+    Decide { decision: DecisionId, attempt: u32 },
+    /// The engine runs this model call.
+    CallModel { call: CallId, attempt: u32 },
+}
+
+pub fn pending(session: &Session) -> Vec<Effect> {
+    let decide = session
+        .live()
+        .filter(|_| session.worker.is_some())
+        .map(|decision| Effect::Decide { decision: decision.id.clone(), attempt: decision.attempts });
+    let models = session
+        .open_calls()
+        .filter(|call| call.kind == CallKind::LlmCall && call.status == CallStatus::Pending && call.handler == Handler::Server)
+        .map(|call| Effect::CallModel { call: call.id.clone(), attempt: call.attempt });
+    decide.into_iter().chain(models).collect()
+}
+
+/// Messages to other sessions. Each is delivered under a turn id made of its event, so a repeat does nothing (N-3).
+pub fn sends(session: &Session) -> impl Iterator<Item = (crate::id::TurnId, &SessionId, &Message)> {
+    session.sends.iter().map(|(seq, target, message)| {
+        let digest = crate::json::sha256(format!("{}\n{seq}\nmessage.send\n", session.id).as_bytes());
+        let mut random = [0u8; 16];
+        random[6..].copy_from_slice(&digest[..10]);
+        let turn = format!("turn_{}", crate::id::ulid(session.created_at, u128::from_be_bytes(random)));
+        (turn.into(), target, message)
+    })
+}
