@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use specta::Type;
 
-/// A counter that fits a JavaScript number.
+/// A counter that fits a JavaScript number. (As `f64` it would be exported as `number | null`, for NaN.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Type)]
 #[serde(transparent)]
-pub struct Seq(#[specta(type = f64)] pub u64);
+pub struct Seq(#[specta(type = u32)] pub u64);
 
 /// Any JSON; `unknown` for the UI.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Type)]
