@@ -56,8 +56,7 @@ impl Store {
 
     /// `None` before anything was saved.
     pub fn settings(&self) -> Result<Option<Value>, StoreError> {
-        let text: Option<String> =
-            self.read(|db| Ok(db.query_row("SELECT value FROM setting", [], |row| row.get(0)).optional()?))?;
+        let text: Option<String> = self.read(|db| Ok(db.query_row("SELECT value FROM setting", [], |row| row.get(0)).optional()?))?;
         text.map(|text| parse(&text)).transpose()
     }
 

@@ -315,3 +315,144 @@ pub(crate) fn prune_receipts(db: &Connection, before: i64) -> Result<usize, Stor
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::schema::open_and_migrate;
+
+    /// A writer without its thread, so that each of its moves can be looked at.
+    fn writer(folder: &TempDir) -> Result<Writer, StoreError> {
+        let path = folder.path().join("holdpoint.db");
+        Ok(Writer {
+            db: Some(open_and_migrate(&path)?),
+            damage: None,
+            counter: 0,
+            ownership: Ownership::take(&path)?,
+            pool: Arc::new(Pool::new(path.clone())),
+            changed: watch::channel(0).0,
+            health: watch::channel(Health::Running).0,
+            path,
+        })
+    }
+
+    type Answer<T> = oneshot::Receiver<Result<T, StoreError>>;
+
+    fn job<T: Send + 'static>(
+        work: impl FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send + 'static,
+    ) -> (Box<dyn Job>, Answer<T>) {
+        match Write::job(work) {
+            (Message::Job(job), answer) => (job, answer),
+            _ => unreachable!("a write is a job"),
+        }
+    }
+
+    fn save(key: &'static str, bytes: i64) -> (Box<dyn Job>, Answer<()>) {
+        job(move |db, _| {
+            db.execute("INSERT INTO meta VALUES (?1, hex(zeroblob(?2)))", rusqlite::params![key, bytes / 2])?;
+            Ok(())
+        })
+    }
+
+    fn saved(writer: &Writer) -> Result<Vec<String>, StoreError> {
+        writer
+            .pool
+            .read(|db| Ok(db.prepare("SELECT key FROM meta ORDER BY key")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?))
+    }
+
+    /// Stands for a disk of that size: SQLite refuses to grow the file, with the same error.
+    fn disk_of(writer: &Writer, pages: Option<u32>) -> Result<(), StoreError> {
+        let db = writer.db.as_ref().ok_or(StoreError::Closed)?;
+        let now: u32 = db.pragma_query_value(None, "page_count", |row| row.get(0))?;
+        Ok(db.pragma_update_and_check(None, "max_page_count", pages.map_or(1_000_000, |more| now + more), |_| Ok(()))?)
+    }
+
+    #[test]
+    fn a_full_disk_acknowledges_nothing_and_the_writer_goes_on_when_space_returns() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let mut writer = writer(&folder)?;
+        disk_of(&writer, Some(2))?;
+        let ((small, small_answer), (large, large_answer)) = (save("small", 10), save("large", 1 << 20));
+
+        writer.commit(vec![small, large]);
+        assert_eq!(small_answer.blocking_recv(), Ok(Err(StoreError::Full)), "the commit that would have held it failed");
+        assert_eq!(large_answer.blocking_recv(), Ok(Err(StoreError::Full)));
+        assert_eq!(*writer.health.borrow(), Health::Paused("the disk is full".to_owned()));
+        assert_eq!(saved(&writer)?, [""; 0]);
+
+        writer.probe();
+        assert_eq!(*writer.health.borrow(), Health::Paused("the disk is full".to_owned()), "a probe needs room");
+        disk_of(&writer, None)?;
+        writer.probe();
+        assert_eq!(*writer.health.borrow(), Health::Running);
+
+        let (again, answer) = save("large", 1 << 20);
+        writer.commit(vec![again]);
+        assert_eq!(answer.blocking_recv(), Ok(Ok(())));
+        assert_eq!(saved(&writer)?, ["large"], "the probe leaves nothing behind");
+        Ok(())
+    }
+
+    #[test]
+    fn a_paused_writer_goes_on_with_the_next_job_that_fits() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let mut writer = writer(&folder)?;
+        disk_of(&writer, Some(2))?;
+        writer.commit(vec![save("large", 1 << 20).0]);
+        assert!(writer.paused());
+        disk_of(&writer, None)?;
+        let (next, answer) = save("next", 10);
+        writer.commit(vec![next]);
+        assert_eq!(answer.blocking_recv(), Ok(Ok(())));
+        assert_eq!(*writer.health.borrow(), Health::Running);
+        Ok(())
+    }
+
+    #[test]
+    fn after_a_failed_sync_the_file_is_opened_anew() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let mut writer = writer(&folder)?;
+        let (lost, lost_answer) = job(|_, counter| {
+            *counter += 1;
+            Ok(())
+        });
+        let failure = StoreError::Io { detail: "disk I/O error".to_owned() };
+        let told = failure.clone();
+        let (failing, answer) = job::<()>(move |_, _| Err(told));
+
+        writer.commit(vec![lost, failing]);
+        assert_eq!(lost_answer.blocking_recv(), Ok(Err(failure.clone())));
+        assert_eq!(answer.blocking_recv(), Ok(Err(failure)));
+        assert!(writer.db.is_none(), "what the connection believes is not trusted");
+        assert_eq!((writer.counter, writer.paused()), (0, true));
+
+        let (next, answer) = save("next", 10);
+        writer.commit(vec![next]);
+        assert_eq!(answer.blocking_recv(), Ok(Ok(())));
+        assert_eq!(saved(&writer)?, ["next"]);
+        assert_eq!(*writer.health.borrow(), Health::Running);
+        Ok(())
+    }
+
+    #[test]
+    fn a_refused_job_undoes_itself_alone() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let mut writer = writer(&folder)?;
+        let refusal = StoreError::Repeated { command_id: "x".to_owned() };
+        let told = refusal.clone();
+        let (refused, answer) = job::<()>(move |db, counter| {
+            *counter += 1;
+            db.execute("INSERT INTO meta VALUES ('half', '')", [])?;
+            Err(told)
+        });
+        writer.commit(vec![save("first", 10).0, refused, save("last", 10).0]);
+        assert_eq!(answer.blocking_recv(), Ok(Err(refusal)));
+        assert_eq!(saved(&writer)?, ["first", "last"]);
+        assert_eq!(writer.counter, 0);
+        Ok(())
+    }
+}
