@@ -35,11 +35,4 @@ export function memoryRouter(path: string) {
   return createMemoryRouter(routes, { initialEntries: [path] });
 }
 
-export function interruptPath(row: { session_id: string; interrupt_id: string }): string {
-  return `/inbox/${encodeURIComponent(row.session_id)}/${encodeURIComponent(row.interrupt_id)}`;
-}
-
-export function sessionPath(sessionId: string, node?: string | null): string {
-  const path = `/sessions/${encodeURIComponent(sessionId)}`;
-  return node === undefined || node === null ? path : `${path}?node=${encodeURIComponent(node)}`;
-}
+export { interruptPath, sessionPath } from "./paths";

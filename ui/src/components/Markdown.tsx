@@ -9,7 +9,14 @@ import css from "./Markdown.module.css";
 import { Visible } from "./Visible";
 
 /** `code` draws fenced code; without it code is plain. The inspector of messages gives a highlighter. */
-export const Markdown = memo(function Markdown({ text, code }: { text: string; code?: (code: string, language: string | null) => ReactNode }) {
+export const Markdown = memo(function Markdown({ text, code, inline = false }: { text: string; code?: (code: string, language: string | null) => ReactNode; inline?: boolean }) {
+  if (inline) {
+    return (
+      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} allowedElements={phrasing} unwrapDisallowed components={plain}>
+        {text}
+      </ReactMarkdown>
+    );
+  }
   return (
     <div className={css.markdown}>
       <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={code === undefined ? plain : { ...plain, pre: fenced(code) }}>
@@ -18,6 +25,9 @@ export const Markdown = memo(function Markdown({ text, code }: { text: string; c
     </div>
   );
 });
+
+/** For headings: what may stand inside one. */
+const phrasing = ["a", "strong", "em", "del", "code", "img"];
 
 /** Strings among the children with their hidden characters drawn. */
 function shown(children: ReactNode): ReactNode {

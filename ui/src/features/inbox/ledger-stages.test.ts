@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { anInterrupt } from "../../transport/fake";
 import type { EventRow, ScheduledAnswer } from "../../wire";
-import { reached } from "./ledger";
+import { reached } from "./ledger-stages";
 
 const open = anInterrupt();
 const closed = anInterrupt({ closed_at: "2026-11-30T12:01:00.000Z", outcome: "answered" });
