@@ -1,3 +1,68 @@
+/** One session: tree, transcript with composer, inspector. Follows its session in the feed while it is on screen. */
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useParams, useSearchParams } from "react-router";
+import { useStore } from "zustand";
+import { useDesk, useDeskState } from "../../store/hooks";
+import { createBodies } from "../transcript/bodies";
+import { buildTreeIndex } from "../tree/treeIndex";
+import { AskDialog } from "./AskDialog";
+import { Panes } from "./Panes";
+import { SessionHeader } from "./SessionHeader";
+import { createOperations } from "./operations";
+import { createView, modelOf, SessionContext, type Model, type SessionScope } from "./view";
+import css from "./Session.module.css";
+
 export function SessionPage() {
-  return <h1>Session</h1>;
+  const { id = "" } = useParams();
+  const [search] = useSearchParams();
+  const node = search.get("node");
+  // Another session, or a link to another message, starts with a fresh view.
+  return <OpenSession key={`${id} ${node ?? ""}`} sessionId={id} node={node} />;
+}
+
+function OpenSession({ sessionId, node }: { sessionId: string; node: string | null }) {
+  const desk = useDesk();
+  const followed = useDeskState((state) => (state.followedId === sessionId ? state.followed : null));
+  const [view] = useState(() => createView(node));
+  const viewed = useStore(view, (now) => now.viewed);
+  const newest = useRef<Model | null>(null);
+  const bodies = useMemo(() => createBodies(desk.transport, sessionId), [desk, sessionId]);
+  const operations = useMemo(() => createOperations({ desk, sessionId, view, model: () => newest.current }), [desk, sessionId, view]);
+
+  useEffect(() => {
+    desk.follow(sessionId);
+    return () => desk.follow(null);
+  }, [desk, sessionId]);
+
+  const nodes = followed?.nodes;
+  const index = useMemo(() => (nodes === undefined ? null : buildTreeIndex(nodes)), [nodes]);
+  const model = useMemo(() => (followed === null || index === null ? null : modelOf(followed, index, viewed)), [followed, index, viewed]);
+  newest.current = model;
+  // A link may name a message of the active path: then nothing but the place to scroll to differs.
+  const opened = model !== null;
+  useEffect(() => {
+    if (opened && node !== null) operations.show(node);
+  }, [opened, node, operations]);
+
+  const scope = useMemo((): SessionScope | null => (model === null ? null : { sessionId, view, model, operations, bodies }), [sessionId, view, model, operations, bodies]);
+  if (scope === null) return <Opening sessionId={sessionId} />;
+  return (
+    <SessionContext value={scope}>
+      <main className={css.page} aria-label="Session">
+        <SessionHeader />
+        <Panes />
+        <AskDialog />
+      </main>
+    </SessionContext>
+  );
+}
+
+function Opening({ sessionId }: { sessionId: string }) {
+  const title = useDeskState((state) => state.sessions.get(sessionId)?.title);
+  return (
+    <main className={css.page} aria-label="Session" aria-busy="true">
+      <header className={css.bar}><h1>{title === undefined || title === "" ? "Session" : title}</h1></header>
+      <p className={css.opening}>Opening the session…</p>
+    </main>
+  );
 }

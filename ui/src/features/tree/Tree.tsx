@@ -257,7 +257,7 @@ function matches(model: Model, text: string): string[] {
   return model.index.nodes.flatMap((node) => (node.label.toLowerCase().includes(wanted) ? [node.id] : []));
 }
 
-/** The tree's keys as actions, so that the key sheet names them. They act while the tree has the focus, except finding. */
+/** The tree's keys as actions, so that the key sheet names them. They act while the tree has the focus. */
 const treeKeys: readonly { readonly keys: readonly string[]; readonly press: string; readonly title: string }[] = [
   { keys: ["ArrowUp"], press: "ArrowUp", title: "Tree: message before" },
   { keys: ["ArrowDown"], press: "ArrowDown", title: "Tree: message after, along the path" },
@@ -273,10 +273,7 @@ const treeKeys: readonly { readonly keys: readonly string[]; readonly press: str
 
 function useTreeActions(scroller: RefObject<HTMLDivElement | null>, press: (key: string) => boolean): void {
   const inTree = (): boolean => scroller.current !== null && scroller.current === document.activeElement;
-  useActions([
-    { id: "session.find", title: "Find in tree", section: "Session", keys: ["/"], run: () => void press("/") },
-    ...treeKeys.map((each): Action => ({
-      id: `tree.${each.press}`, title: each.title, section: "Session", keys: each.keys, keysOnly: true, when: inTree, run: () => void press(each.press),
-    })),
-  ]);
+  useActions(treeKeys.map((each): Action => ({
+    id: `tree.${each.press}`, title: each.title, section: "Session", keys: each.keys, keysOnly: true, when: inTree, run: () => void press(each.press),
+  })));
 }

@@ -196,14 +196,15 @@ function markPlain(input: LayoutInput, head: number | undefined, hung: ReadonlyM
   }
   if (head !== undefined) interesting[head] = 1;
   for (const node of hung.keys()) interesting[node] = 1;
-  for (const id of input.reveal ?? []) {
-    const node = index.at.get(id);
-    if (node !== undefined) interesting[node] = 1;
-  }
   const plain = new Uint8Array(index.root + 1);
   for (let node = 0; node < index.root; node += 1) {
     const beside = interesting[num(index.parent, node)] === 1 || interesting[num(index.firstChild, node)] === 1;
     if (interesting[node] !== 1 && !beside) plain[node] = 1;
+  }
+  // A revealed message leaves its fold alone, so that walking past a fold does not move its edge.
+  for (const id of input.reveal ?? []) {
+    const node = index.at.get(id);
+    if (node !== undefined) plain[node] = 0;
   }
   return plain;
 }
