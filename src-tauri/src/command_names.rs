@@ -1,0 +1,25 @@
+/// Every command the webview may call, for the build script (which makes one permission of each, and denies what is not
+/// listed) and for the test that holds bindings and capability to it.
+pub const COMMAND_NAMES: &[&str] = &[
+    "bootstrap",
+    "feed",
+    "submit",
+    "forecast",
+    "schedule_answer",
+    "undo_answer",
+    "dismiss_answer",
+    "node_bodies",
+    "list_sessions",
+    "list_interrupts",
+    "events",
+    "save_draft",
+    "delete_draft",
+    "save_settings",
+    "snooze",
+    "unsnooze",
+    "listen_shell",
+    "notification_status",
+    "notification_test",
+    "open_external",
+    "set_visible_interrupts",
+];
