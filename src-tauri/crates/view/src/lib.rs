@@ -2,4 +2,7 @@
 //!
 //! The types derive `specta::Type`, so the web UI's bindings are generated from them.
 
+pub mod interrupts;
+pub mod patch;
 pub mod row;
+pub mod session;

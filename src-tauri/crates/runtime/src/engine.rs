@@ -1,0 +1,493 @@
+//! The engine: takes commands for sessions, commits what core decides, and keeps running what the state says should run.
+//!
+//! Nothing is shown, sent or started before its commit. After each commit, and equally after a start, [`pending`] is compared with
+//! what runs; the difference is started or stopped. So recovery is the same code as every day's work.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use holdpoint_core::command::{Caller, Command, Creation, Input, Receipt};
+use holdpoint_core::ctx::Ctx;
+use holdpoint_core::decide::{Decided, decide};
+use holdpoint_core::decision::Trigger;
+use holdpoint_core::engine_config::EngineConfig;
+use holdpoint_core::envelope::envelope;
+use holdpoint_core::event::{CallKind, Event, Identity, Payload};
+use holdpoint_core::id::SessionId;
+use holdpoint_core::message::{ErrorCode, ErrorInfo};
+use holdpoint_core::pending::{Effect, pending, sends};
+use holdpoint_core::rejection::{Code, Rejection};
+use holdpoint_core::request::decision_request;
+use holdpoint_core::state::Session;
+use holdpoint_store::{Append, CommandReceipt, SessionAppend, Spend, Store, StoreError};
+use holdpoint_view::interrupts::{closed_row, open_row};
+use holdpoint_view::patch::session_patch;
+use holdpoint_view::row::{InterruptRow, SessionPatch};
+use holdpoint_view::session::session_row;
+use serde_json::{Value, json};
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::{Clock, SystemClock};
+use crate::receipt;
+use crate::runner::{DecisionCall, Delta, DeltaSink, Failure, ModelCall, ModelFailure, ModelRunner, WorkerRunner};
+use crate::slot::{Loaded, Slot};
+use crate::timer::Timers;
+
+/// Sessions kept in memory beyond those that run or are watched.
+const KEPT: usize = 256;
+/// Sessions recovered at the same time.
+const RECOVERED_AT_ONCE: usize = 64;
+
+/// A command for one session, with the tenant it may act in (B-5) and the id that makes it repeatable (D-13).
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub tenant: String,
+    pub session_id: SessionId,
+    pub command: Command,
+    /// Unique for the caller: scope it by tenant and surface.
+    pub command_id: Option<String>,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// The rules refuse it; nothing was written.
+    #[error("{0}")]
+    Rejected(Rejection),
+    /// The database does; nothing was acknowledged.
+    #[error("{0}")]
+    Storage(#[from] StoreError),
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Store,
+    config: RwLock<Arc<EngineConfig>>,
+    models: Arc<dyn ModelRunner>,
+    workers: Arc<dyn WorkerRunner>,
+    clock: Arc<dyn Clock>,
+    slots: Mutex<HashMap<SessionId, Arc<Slot>>>,
+    timers: Timers,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+}
+
+impl Engine {
+    /// Opens on a store, and takes up what was under way when it was last closed or killed (D-2, D-3).
+    pub async fn open(
+        store: Store,
+        config: Arc<EngineConfig>,
+        models: Arc<dyn ModelRunner>,
+        workers: Arc<dyn WorkerRunner>,
+    ) -> Result<Self, StoreError> {
+        Self::open_with_clock(store, config, models, workers, Arc::new(SystemClock)).await
+    }
+
+    pub async fn open_with_clock(
+        store: Store,
+        config: Arc<EngineConfig>,
+        models: Arc<dyn ModelRunner>,
+        workers: Arc<dyn WorkerRunner>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let inner = Inner {
+            store,
+            config: RwLock::new(config),
+            models,
+            workers,
+            clock,
+            slots: Mutex::default(),
+            timers: Timers::default(),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+        };
+        let engine = Self { inner: Arc::new(inner) };
+        engine.recover().await?;
+        let timer = engine.clone();
+        engine.inner.tasks.spawn(async move { timer.run_timers().await });
+        Ok(engine)
+    }
+
+    async fn recover(&self) -> Result<(), StoreError> {
+        let unfinished = self.inner.store.unfinished()?;
+        for some in unfinished.chunks(RECOVERED_AT_ONCE) {
+            let steps = some.iter().map(|session| self.report(session.clone(), Command::Recover));
+            futures::future::join_all(steps).await;
+        }
+        Ok(())
+    }
+
+    async fn run_timers(&self) {
+        loop {
+            tokio::select! {
+                () = self.inner.closing.cancelled() => return,
+                () = self.inner.timers.sleep(self.inner.clock.now()) => {}
+            }
+            for session in self.inner.timers.take_due(self.inner.clock.now()) {
+                let engine = self.clone();
+                self.inner.tasks.spawn(async move { engine.report(session, Command::Tick).await });
+            }
+        }
+    }
+
+    pub fn set_config(&self, config: Arc<EngineConfig>) {
+        *self.inner.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+    }
+
+    fn config(&self) -> Arc<EngineConfig> {
+        self.inner.config.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn slot(&self, session: &SessionId) -> Arc<Slot> {
+        let mut slots = self.inner.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if slots.len() > KEPT && !slots.contains_key(session) {
+            slots.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
+        }
+        slots.entry(session.clone()).or_insert_with(|| Arc::new(Slot::new(session.clone()))).clone()
+    }
+
+    // ---- commands
+
+    /// Carries out one command. When this returns, it is on disk.
+    pub async fn submit(&self, call: Call) -> Result<Receipt, SubmitError> {
+        if let Some(first) = self.first_receipt(call.command_id.as_deref())? {
+            return Ok(first);
+        }
+        let slot = self.slot(&call.session_id);
+        let mut loaded = slot.state.lock().await;
+        loop {
+            match self.step(&slot, &mut loaded, &call).await {
+                // Somebody else appended first: decide again on what is there now (D-10).
+                Err(SubmitError::Storage(StoreError::Conflict { .. })) => loaded.fresh = false,
+                Err(SubmitError::Storage(StoreError::Repeated { command_id })) => {
+                    loaded.fresh = false;
+                    return self.first_receipt(Some(&command_id))?.ok_or(SubmitError::Storage(StoreError::Repeated { command_id }));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn first_receipt(&self, command_id: Option<&str>) -> Result<Option<Receipt>, StoreError> {
+        let Some(id) = command_id else { return Ok(None) };
+        Ok(self.inner.store.receipt(id)?.map(|kept| receipt::from_json(&kept)))
+    }
+
+    async fn step(&self, slot: &Arc<Slot>, loaded: &mut Loaded, call: &Call) -> Result<Receipt, SubmitError> {
+        loaded.load(&slot.id, &self.inner.store)?;
+        if loaded.session.is_some() && loaded.tenant != call.tenant {
+            let refusal = Rejection::new(Code::AccessDenied, "this session belongs to somebody else");
+            return Err(SubmitError::Rejected(refusal));
+        }
+        let config = self.config();
+        let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), &config);
+        ctx.reachable = self.reachable(&call.tenant, &call.command)?;
+        let Decided { events, receipt } = decide(&mut loaded.session, &slot.id, call.command.clone(), &mut ctx).map_err(SubmitError::Rejected)?;
+        let kept = call.command_id.as_ref().map(|id| CommandReceipt { command_id: id.clone(), body: receipt::to_json(&receipt) });
+        let Some(session) = &loaded.session else { return Ok(receipt) };
+        if !events.is_empty() || kept.is_some() {
+            loaded.tenant.clone_from(&call.tenant);
+            let sessions = if events.is_empty() { Vec::new() } else { vec![append(session, &call.tenant, events, &config)] };
+            if let Err(failure) = self.inner.store.append(Append { sessions, receipt: kept }).await {
+                // What this step decided never happened: the log says what is true.
+                loaded.fresh = false;
+                return Err(failure.into());
+            }
+        }
+        self.committed(slot, loaded, &config);
+        Ok(receipt)
+    }
+
+    /// Owners of the sessions a `message.send` names, read from their logs (§3.4).
+    fn reachable(&self, tenant: &str, command: &Command) -> Result<HashMap<SessionId, Identity>, StoreError> {
+        let mut owners = HashMap::new();
+        let Command::Answered { response, .. } = command else { return Ok(owners) };
+        for action in response["actions"].as_array().into_iter().flatten().filter(|action| action["type"] == "message.send") {
+            let Some(target) = action["session_id"].as_str().map(SessionId::from) else { continue };
+            let same_tenant = self.inner.store.session_meta(&target)?.is_some_and(|meta| meta.tenant == tenant && meta.parent.is_none());
+            let first = if same_tenant { self.inner.store.events(&target, 0, 1)? } else { Vec::new() };
+            if let Some(Event { payload: Payload::SessionCreated { identity, .. }, .. }) = first.into_iter().next() {
+                owners.insert(target, identity);
+            }
+        }
+        Ok(owners)
+    }
+
+    /// A report of the engine's own runners. The database may be full for a while; the report waits for it and is not lost.
+    async fn report(&self, session: SessionId, command: Command) {
+        let slot = self.slot(&session);
+        loop {
+            let tenant = {
+                let mut loaded = slot.state.lock().await;
+                match loaded.load(&session, &self.inner.store) {
+                    Ok(()) => loaded.tenant.clone(),
+                    Err(failure) => {
+                        tracing::error!(%session, %failure, "cannot read the session");
+                        String::new()
+                    }
+                }
+            };
+            let call = Call { tenant, session_id: session.clone(), command: command.clone(), command_id: None };
+            match self.submit(call).await {
+                Ok(_) => return,
+                Err(SubmitError::Rejected(refusal)) => {
+                    tracing::warn!(%session, %refusal, "a report was refused");
+                    return;
+                }
+                Err(SubmitError::Storage(StoreError::Closed)) => return,
+                Err(SubmitError::Storage(failure)) => {
+                    tracing::error!(%session, %failure, "cannot save a report; trying again");
+                    tokio::select! {
+                        () = self.inner.closing.cancelled() => return,
+                        () = tokio::time::sleep(Duration::from_secs(1)) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    // ---- after a commit
+
+    fn committed(&self, slot: &Arc<Slot>, loaded: &mut Loaded, config: &Arc<EngineConfig>) {
+        let Some(session) = &loaded.session else { return };
+        slot.seq.send_if_modified(|seq| std::mem::replace(seq, session.seq) != session.seq);
+        if self.inner.closing.is_cancelled() {
+            return;
+        }
+        self.inner.timers.set(&slot.id, session.wake_at());
+        let wanted: HashSet<Effect> = pending(session).into_iter().collect();
+        loaded.running.retain(|effect, token| {
+            let stays = wanted.contains(effect);
+            if !stays {
+                token.cancel();
+            }
+            stays
+        });
+        for effect in wanted {
+            if !loaded.running.contains_key(&effect) {
+                let token = self.inner.closing.child_token();
+                self.start(slot, session, config, &effect, token.clone());
+                loaded.running.insert(effect, token);
+            }
+        }
+        let due: Vec<_> = sends(session).filter(|(turn, ..)| !loaded.sent.contains(turn)).map(|(t, s, m)| (t, s.clone(), m.clone())).collect();
+        for (turn, target, message) in due {
+            loaded.sent.insert(turn.clone());
+            let create = Creation { agent_id: String::new(), identity: session.identity.clone() };
+            self.send_message(loaded.tenant.clone(), turn, target, message, create);
+        }
+    }
+
+    /// A `message.send`: a queued message to another session (§3.4).
+    fn send_message(
+        &self,
+        tenant: String,
+        turn: holdpoint_core::id::TurnId,
+        target: SessionId,
+        message: holdpoint_core::message::Message,
+        _from: Creation,
+    ) {
+        let engine = self.clone();
+        self.inner.tasks.spawn(async move {
+            let input = Input::Append { turn_id: Some(turn), messages: vec![message], stream: None, client: None, queue: true };
+            let command = Command::Input { caller: Caller::operator(), input, create: None };
+            let call = Call { tenant, session_id: target.clone(), command, command_id: None };
+            if let Err(refusal) = engine.submit(call).await {
+                tracing::warn!(%target, %refusal, "a message to another session was not taken");
+            }
+        });
+    }
+
+    fn start(&self, slot: &Arc<Slot>, session: &Session, config: &Arc<EngineConfig>, effect: &Effect, token: CancellationToken) {
+        match effect {
+            Effect::Decide { decision, attempt } => {
+                let Some(decision) = session.decision(decision) else { return };
+                let Some(worker) = &session.worker else { return };
+                let request = Arc::new(decision_request(session, decision, config));
+                let (deltas, format) = match &decision.trigger {
+                    Trigger::LlmExecute { id, stream: true, format, .. } => (Some(sink(slot, id.as_str(), &token)), format.clone()),
+                    _ => (None, None),
+                };
+                let call = DecisionCall { worker: worker.clone(), request, deltas, format };
+                self.run_decision(slot.id.clone(), decision.id.clone(), *attempt, call, token);
+            }
+            Effect::CallModel { call, attempt } => {
+                let Some(call) = session.call(CallKind::LlmCall, call) else { return };
+                let Some(detail) = &call.llm else { return };
+                let deltas = if detail.stream { sink(slot, call.id.as_str(), &token) } else { DeltaSink::new(|_| {}) };
+                let model = ModelCall {
+                    session_id: session.id.clone(),
+                    call_id: call.id.clone(),
+                    attempt: *attempt,
+                    llm: detail.block.clone(),
+                    request: detail.request.resolve(session),
+                    stream: detail.stream,
+                    script_used: session.script_used.get(&detail.block).cloned().unwrap_or_default(),
+                };
+                self.run_model(model, deltas, token);
+            }
+        }
+    }
+
+    fn run_decision(
+        &self,
+        session: SessionId,
+        decision: holdpoint_core::id::DecisionId,
+        attempt: u32,
+        call: DecisionCall,
+        token: CancellationToken,
+    ) {
+        let engine = self.clone();
+        self.inner.tasks.spawn(async move {
+            let run = AssertUnwindSafe(engine.inner.workers.decide(call, token.clone())).catch_unwind();
+            let result = tokio::select! {
+                () = token.cancelled() => return,
+                result = run => result.unwrap_or_else(|_| Err(panicked("the worker's runner"))),
+            };
+            if token.is_cancelled() {
+                return;
+            }
+            let command = match result {
+                Ok(response) => Command::Answered { decision, attempt: Some(attempt), response },
+                Err(Failure { error, retryable, .. }) => Command::DecisionFailed { decision, attempt, error, retryable },
+            };
+            engine.report(session, command).await;
+        });
+    }
+
+    fn run_model(&self, model: ModelCall, deltas: DeltaSink, token: CancellationToken) {
+        let engine = self.clone();
+        let (session, call, attempt) = (model.session_id.clone(), model.call_id.clone(), model.attempt);
+        self.inner.tasks.spawn(async move {
+            let run = AssertUnwindSafe(engine.inner.models.run(model, deltas, token.clone())).catch_unwind();
+            let result = tokio::select! {
+                () = token.cancelled() => return,
+                result = run => result.unwrap_or_else(|_| Err(ModelFailure { failure: panicked("the model's runner"), script_reply: None })),
+            };
+            if token.is_cancelled() {
+                return;
+            }
+            let command = match result {
+                Ok(reply) => Command::LlmCompleted { call, attempt, response: reply.response, script_reply: reply.script_reply },
+                Err(ModelFailure { failure: Failure { error, retryable, retry_after_ms }, script_reply }) => {
+                    Command::LlmFailed { call, attempt, error, retryable, retry_after_ms, script_reply }
+                }
+            };
+            engine.report(session, command).await;
+        });
+    }
+
+    // ---- reading
+
+    /// Reads the state of a session that exists.
+    pub async fn read<T>(&self, session: &SessionId, read: impl FnOnce(&Session) -> T) -> Result<Option<T>, StoreError> {
+        let slot = self.slot(session);
+        let mut loaded = slot.state.lock().await;
+        loaded.load(session, &self.inner.store)?;
+        Ok(loaded.session.as_ref().map(read))
+    }
+
+    /// Everything that changed in the session after `after_seq`.
+    pub async fn patch(&self, session: &SessionId, after_seq: u64) -> Result<Option<SessionPatch>, StoreError> {
+        let config = self.config();
+        self.read(session, |state| session_patch(state, after_seq, &config)).await
+    }
+
+    /// Envelopes (E-4), written out whole.
+    pub async fn events(&self, session: &SessionId, after_seq: u64, limit: usize) -> Result<Vec<Value>, StoreError> {
+        let events = self.inner.store.events(session, after_seq, limit)?;
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shown = self.read(session, |state| events.iter().map(|event| envelope(state, event, None)).collect()).await?;
+        Ok(shown.unwrap_or_default())
+    }
+
+    /// Changes with the session's last committed event.
+    pub fn watch(&self, session: &SessionId) -> watch::Receiver<u64> {
+        self.slot(session).seq.subscribe()
+    }
+
+    /// `llm.token.delta` frames (E-8), lossy for a slow reader.
+    pub fn deltas(&self, session: &SessionId) -> broadcast::Receiver<Value> {
+        self.slot(session).deltas.subscribe()
+    }
+
+    /// Stops what runs, waits for reports that are being saved. What was under way is taken up at the next start.
+    pub async fn close(self) {
+        self.inner.closing.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+}
+
+fn panicked(what: &str) -> Failure {
+    let error = ErrorInfo::new(ErrorCode::Internal, format!("{what} stopped with a bug"));
+    Failure { error, retryable: false, retry_after_ms: None }
+}
+
+/// Deltas of one call onto the session's live streams, numbered (E-8). After a cancel nothing more is sent (C-22).
+fn sink(slot: &Arc<Slot>, call: &str, token: &CancellationToken) -> DeltaSink {
+    let (slot, call, token) = (slot.clone(), call.to_owned(), token.clone());
+    let count = std::sync::atomic::AtomicU64::new(0);
+    DeltaSink::new(move |delta: Delta| {
+        if token.is_cancelled() || slot.deltas.receiver_count() == 0 {
+            return;
+        }
+        let seq = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        let mut frame = json!({"type": "llm.token.delta", "session_id": slot.id, "call_id": call, "seq": seq});
+        if let (Value::Object(frame), Ok(Value::Object(own))) = (&mut frame, serde_json::to_value(delta)) {
+            frame.extend(own);
+        }
+        // An error means that the last reader has just gone.
+        let _ = slot.deltas.send(frame);
+    })
+}
+
+/// What one step did to one session, with its rows as they are now.
+fn append(session: &Session, tenant: &str, events: Vec<Event>, config: &EngineConfig) -> SessionAppend {
+    let sends = events.iter().any(|event| matches!(event.payload, Payload::SessionMessageRequested { .. }));
+    SessionAppend {
+        session_id: session.id.clone(),
+        expected_seq: session.seq - events.len() as u64,
+        tenant: tenant.to_owned(),
+        busy: sends || session.wake_at().is_some() || !pending(session).is_empty(),
+        row: session_row(session, config),
+        interrupts: changed_interrupts(session, &events),
+        spend: events.iter().filter_map(spend).collect(),
+        events,
+    }
+}
+
+fn spend(event: &Event) -> Option<Spend> {
+    match &event.payload {
+        Payload::LlmCallCompleted { response, .. } => response.cost.map(|cost| Spend { seq: event.seq, at: event.at, cost }),
+        _ => None,
+    }
+}
+
+/// Rows of interrupts that this step opened or closed, and of open ones when the head moved (their branch may be another now).
+fn changed_interrupts(session: &Session, events: &[Event]) -> Vec<InterruptRow> {
+    let touched: HashSet<&str> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::SessionInterrupted { interrupt_id, .. } | Payload::SessionInterruptResumed { interrupt_id, .. } => Some(interrupt_id.as_str()),
+            _ => None,
+        })
+        .collect();
+    let moved = events.iter().any(|event| matches!(event.payload, Payload::HeadMoved { .. } | Payload::MessageNew { .. }));
+    let open = session.interrupts.iter().filter(|open| moved || touched.contains(open.id.as_str())).map(|open| open_row(session, open));
+    // An id that was closed and raised again in one step: the closed row is the earlier raising.
+    let first = events.first().map_or(0, |event| event.seq);
+    let closed = session.closed.values().filter(|closed| closed.seq >= first && touched.contains(closed.interrupt.id.as_str()));
+    closed.map(|closed| closed_row(session, closed)).chain(open).collect()
+}

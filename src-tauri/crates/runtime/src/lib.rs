@@ -1,0 +1,12 @@
+//! The loop: commands in, events committed, then what should run is compared with what runs (E-2, D-2).
+//!
+//! There is no rule here and no wire: rules are core's, the outside world is behind [`runner`].
+
+pub mod clock;
+pub mod engine;
+mod receipt;
+pub mod runner;
+mod slot;
+mod timer;
+
+pub use engine::{Call, Engine, SubmitError};
