@@ -1,5 +1,74 @@
-import type { Transport } from "./transport";
+// The app behind the desktop's shell: commands by the generated bindings, the feed and the shell's words by channels.
+
+import { Channel } from "@tauri-apps/api/core";
+import { commands } from "../bindings";
+import type { ApiError, FeedFrom, Frame, ShellEvent } from "../wire";
+import { Refusal, type Transport } from "./transport";
+
+type Answered<T> = { status: "ok"; data: T } | { status: "error"; error: ApiError };
+
+async function data<T>(answered: Promise<Answered<T>>): Promise<T> {
+  const answer = await answered;
+  if (answer.status === "ok") return answer.data;
+  throw new Refusal(answer.error);
+}
+
+async function done(answered: Promise<Answered<null>>): Promise<void> {
+  await data(answered);
+}
 
 export function tauriTransport(): Transport {
-  throw new Error("the bindings are not generated yet");
+  return {
+    bootstrap: () => data(commands.bootstrap()),
+    subscribe: follow,
+    submit: (submit) => data(commands.submit(submit)),
+    forecast: (sessionId, of) => data(commands.forecast(sessionId, of)),
+    scheduleAnswer: (answer) => done(commands.scheduleAnswer(answer)),
+    undoAnswer: (commandId) => data(commands.undoAnswer(commandId)),
+    dismissAnswer: (commandId) => done(commands.dismissAnswer(commandId)),
+    nodeBodies: (sessionId, ids) => data(commands.nodeBodies(sessionId, ids)),
+    listSessions: (before, limit) => data(commands.listSessions(before, limit)),
+    listInterrupts: (state, before, limit) => data(commands.listInterrupts(state, before, limit)),
+    events: (sessionId, afterSeq, limit) => data(commands.events(sessionId, afterSeq, limit)),
+    saveDraft: (draft) => done(commands.saveDraft(draft)),
+    deleteDraft: (key) => done(commands.deleteDraft(key)),
+    saveSettings: (settings) => done(commands.saveSettings(settings)),
+    snooze: (snoozed) => done(commands.snooze(snoozed)),
+    unsnooze: (sessionId, interruptId) => done(commands.unsnooze(sessionId, interruptId)),
+    openExternal: (url) => done(commands.openExternal(url)),
+    notificationTest: () => commands.notificationTest(),
+    notificationStatus: () => commands.notificationStatus(),
+    setVisibleInterrupts: (cards) => commands.setVisibleInterrupts(cards),
+    onShell,
+  };
+}
+
+/** The shell ends the feed before when a new one is asked for; frames already under way from the old one are dropped here. */
+function follow(from: FeedFrom, onFrame: (frame: Frame) => void, onLine?: (line: "open" | "lost") => void): () => void {
+  let open = true;
+  const frames = new Channel<Frame[]>();
+  frames.onmessage = (batch) => {
+    if (!open) return;
+    for (const frame of batch) onFrame(frame);
+  };
+  data(commands.feed(from, frames)).then(
+    () => open && onLine?.("open"),
+    () => open && onLine?.("lost"),
+  );
+  return () => {
+    open = false;
+  };
+}
+
+function onShell(listener: (event: ShellEvent) => void): () => void {
+  let open = true;
+  const events = new Channel<ShellEvent>();
+  events.onmessage = (event) => {
+    if (open) listener(event);
+  };
+  // Without the channel the window still works; only the shell's clicks do not reach it.
+  commands.listenShell(events).catch(() => undefined);
+  return () => {
+    open = false;
+  };
 }
