@@ -1,7 +1,7 @@
 //! The one way events get in: events, rows, spend and receipt of a step in one transaction (E-3, D-10, D-13).
 
 use holdpoint_core::event::Event;
-use holdpoint_core::id::SessionId;
+use holdpoint_core::id::{SessionId, TurnId};
 use holdpoint_core::money::Money;
 use holdpoint_core::time::Millis;
 use holdpoint_view::row::{InterruptRow, SessionRow};
@@ -146,7 +146,7 @@ impl PreparedSession {
     fn put_events(&self, db: &Connection, session: i64) -> Result<(), StoreError> {
         let mut insert = db.prepare_cached("INSERT INTO event (session, seq, at, turn_id, payload) VALUES (?1, ?2, ?3, ?4, ?5)")?;
         for (event, payload) in self.step.events.iter().zip(&self.payloads) {
-            let turn = event.turn_id.as_ref().map(|turn| turn.as_str());
+            let turn = event.turn_id.as_ref().map(TurnId::as_str);
             insert.execute(params![session, event.seq as i64, event.at.0, turn, payload])?;
         }
         Ok(())

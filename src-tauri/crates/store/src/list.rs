@@ -115,34 +115,12 @@ impl Store {
     /// Pages hold still while others write: no row comes twice, and none is missed but one that moved to a place already
     /// read (which the feed of changes brings).
     pub fn list_sessions(&self, query: &SessionQuery) -> Result<Page<SessionRow>, StoreError> {
-        let (key, descending, letter) = match query.sort {
-            SessionSort::LastEventDesc => ("last_event_at", true, 'l'),
-            SessionSort::FirstEventAsc => ("first_event_at", false, 'f'),
-            SessionSort::FirstEventDesc => ("first_event_at", true, 'F'),
-            SessionSort::WakeAtAsc => ("coalesce(wake_at, 9223372036854775807)", false, 'w'),
-        };
-        let mut list = List::new("session", key, descending, letter, query.cursor.as_deref())?;
-        list.only("tenant = ?", query.tenant.clone());
-        list.maybe("top_level = ?", query.top_level);
-        list.maybe("session_id = ?", query.session_id.as_ref().map(ToString::to_string));
-        list.maybe("agent_id = ?", query.agent_id.clone());
-        list.maybe("last_event_at < ?", query.before.map(|at| at.0));
+        let list = List::of_sessions(query)?;
         self.read(|db| list.page(db, query.limit))
     }
 
     pub fn list_interrupts(&self, query: &InterruptQuery) -> Result<Page<InterruptRow>, StoreError> {
-        let letter = if query.newest_first { 'O' } else { 'o' };
-        let mut list = List::new("interrupt", "opened_at", query.newest_first, letter, query.cursor.as_deref())?;
-        list.only("tenant = ?", query.tenant.clone());
-        // Written out, not bound: only then does SQLite see that the partial index covers it.
-        match query.state {
-            InterruptState::Open => list.clauses.push("open = 1"),
-            InterruptState::Closed => list.clauses.push("open = 0"),
-            InterruptState::All => {}
-        }
-        let session = query.session_id.as_ref().map(ToString::to_string);
-        list.maybe("session = (SELECT id FROM session WHERE session_id = ?)", session);
-        list.maybe("opened_at < ?", query.before.map(|at| at.0));
+        let list = List::of_interrupts(query)?;
         self.read(|db| list.page(db, query.limit))
     }
 
@@ -159,28 +137,32 @@ impl Store {
         self.read(|db| {
             let after = bounded(counter);
             let upto = db
-                .prepare_cached(
-                    "SELECT changed FROM (
-                       SELECT changed FROM session WHERE tenant = ?1 AND changed > ?2
-                       UNION ALL SELECT changed FROM interrupt WHERE tenant = ?1 AND changed > ?2)
-                     ORDER BY changed LIMIT 1 OFFSET ?3",
-                )?
+                .prepare_cached(NTH_CHANGE)?
                 .query_row(params![tenant, after, bounded(limit.max(1) as u64) - 1], |row| row.get::<_, i64>(0))
                 .optional()?;
             // Fewer than `limit` rows: the reader has then seen everything up to now, other tenants' commits included.
             let upto = upto.map_or_else(|| last_counter(db).map(|last| bounded(last).max(after)), Ok)?;
             Ok(Changes {
                 counter: upto as u64,
-                sessions: changed(db, "session", tenant, after, upto)?,
-                interrupts: changed(db, "interrupt", tenant, after, upto)?,
+                sessions: changed(db, CHANGED_SESSIONS, tenant, after, upto)?,
+                interrupts: changed(db, CHANGED_INTERRUPTS, tenant, after, upto)?,
             })
         })
     }
 }
 
-fn changed<T: DeserializeOwned>(db: &Connection, table: &str, tenant: &str, after: i64, upto: i64) -> Result<Vec<T>, StoreError> {
-    let sql = format!("SELECT row FROM {table} WHERE tenant = ?1 AND changed > ?2 AND changed <= ?3 ORDER BY changed, id");
-    let mut select = db.prepare_cached(&sql)?;
+/// `INDEXED BY`: left alone, SQLite would rather read all rows of the tenant than the few that changed.
+const NTH_CHANGE: &str = "SELECT changed FROM (
+       SELECT changed FROM session INDEXED BY session_by_change WHERE tenant = ?1 AND changed > ?2
+       UNION ALL SELECT changed FROM interrupt INDEXED BY interrupt_by_change WHERE tenant = ?1 AND changed > ?2)
+     ORDER BY changed LIMIT 1 OFFSET ?3";
+const CHANGED_SESSIONS: &str = "SELECT row FROM session INDEXED BY session_by_change
+     WHERE tenant = ?1 AND changed > ?2 AND changed <= ?3 ORDER BY changed, id";
+const CHANGED_INTERRUPTS: &str = "SELECT row FROM interrupt INDEXED BY interrupt_by_change
+     WHERE tenant = ?1 AND changed > ?2 AND changed <= ?3 ORDER BY changed, id";
+
+fn changed<T: DeserializeOwned>(db: &Connection, sql: &str, tenant: &str, after: i64, upto: i64) -> Result<Vec<T>, StoreError> {
+    let mut select = db.prepare_cached(sql)?;
     let mut rows = select.query(params![tenant, after, upto])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -202,6 +184,38 @@ struct List {
 }
 
 impl List {
+    fn of_sessions(query: &SessionQuery) -> Result<Self, StoreError> {
+        let (key, descending, letter) = match query.sort {
+            SessionSort::LastEventDesc => ("last_event_at", true, 'l'),
+            SessionSort::FirstEventAsc => ("first_event_at", false, 'f'),
+            SessionSort::FirstEventDesc => ("first_event_at", true, 'F'),
+            SessionSort::WakeAtAsc => ("coalesce(wake_at, 9223372036854775807)", false, 'w'),
+        };
+        let mut list = Self::new("session", key, descending, letter, query.cursor.as_deref())?;
+        list.only("tenant = ?", query.tenant.clone());
+        list.maybe("top_level = ?", query.top_level);
+        list.maybe("session_id = ?", query.session_id.as_ref().map(ToString::to_string));
+        list.maybe("agent_id = ?", query.agent_id.clone());
+        list.maybe("last_event_at < ?", query.before.map(|at| at.0));
+        Ok(list)
+    }
+
+    fn of_interrupts(query: &InterruptQuery) -> Result<Self, StoreError> {
+        let letter = if query.newest_first { 'O' } else { 'o' };
+        let mut list = Self::new("interrupt", "opened_at", query.newest_first, letter, query.cursor.as_deref())?;
+        list.only("tenant = ?", query.tenant.clone());
+        // Written out, not bound: only then does SQLite see that the partial index covers it.
+        match query.state {
+            InterruptState::Open => list.clauses.push("open = 1"),
+            InterruptState::Closed => list.clauses.push("open = 0"),
+            InterruptState::All => {}
+        }
+        let session = query.session_id.as_ref().map(ToString::to_string);
+        list.maybe("session = (SELECT id FROM session WHERE session_id = ?)", session);
+        list.maybe("opened_at < ?", query.before.map(|at| at.0));
+        Ok(list)
+    }
+
     fn new(table: &'static str, key: &'static str, descending: bool, letter: char, cursor: Option<&str>) -> Result<Self, StoreError> {
         let after = cursor.map(|cursor| read_cursor(letter, cursor).ok_or(StoreError::BadCursor)).transpose()?;
         Ok(Self { table, key, descending, letter, clauses: Vec::new(), values: Vec::new(), after })
@@ -218,17 +232,23 @@ impl List {
         }
     }
 
+    fn sql(&self) -> String {
+        let Self { table, key, .. } = self;
+        let (order, beyond) = if self.descending { ("DESC", "<") } else { ("ASC", ">") };
+        let mut clauses = self.clauses.join(" AND ");
+        if self.after.is_some() {
+            clauses = format!("{clauses} AND ({key}, id) {beyond} (?, ?)");
+        }
+        format!("SELECT {key}, id, row FROM {table} WHERE {clauses} ORDER BY {key} {order}, id {order} LIMIT ?")
+    }
+
     fn page<T: DeserializeOwned>(mut self, db: &Connection, limit: usize) -> Result<Page<T>, StoreError> {
         let limit = limit.max(1);
-        let (order, beyond) = if self.descending { ("DESC", "<") } else { ("ASC", ">") };
-        let Self { table, key, letter, .. } = self;
-        let mut sql = format!("SELECT {key}, id, row FROM {table} WHERE {}", self.clauses.join(" AND "));
+        let sql = self.sql();
         if let Some((at, id)) = self.after {
-            sql += &format!(" AND ({key}, id) {beyond} (?, ?)");
             self.values.push(Box::new(at));
             self.values.push(Box::new(id));
         }
-        sql += &format!(" ORDER BY {key} {order}, id {order} LIMIT ?");
         // One more than asked for tells whether there is a next page.
         self.values.push(Box::new(bounded(limit as u64).saturating_add(1)));
         let mut select = db.prepare_cached(&sql)?;
@@ -236,7 +256,7 @@ impl List {
         let (mut items, mut last) = (Vec::new(), None);
         while let Some(row) = rows.next()? {
             if items.len() == limit {
-                return Ok(Page { items, next_cursor: last.map(|(at, id)| write_cursor(letter, at, id)) });
+                return Ok(Page { items, next_cursor: last.map(|(at, id)| write_cursor(self.letter, at, id)) });
             }
             items.push(parse(row.get_ref(2)?.as_str().unwrap_or_default())?);
             last = Some((row.get(0)?, row.get(1)?));
@@ -257,4 +277,53 @@ fn read_cursor(letter: char, cursor: &str) -> Option<(i64, i64)> {
 
 fn parse<T: DeserializeOwned>(row: &str) -> Result<T, StoreError> {
     serde_json::from_str(row).map_err(|error| unreadable("row", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::open_and_migrate;
+
+    /// How SQLite means to run it: the indexes in use, and whether it sorts.
+    fn plan(db: &Connection, sql: &str) -> Result<String, StoreError> {
+        let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+        let mut rows = explain.raw_query();
+        let mut steps = Vec::new();
+        while let Some(row) = rows.next()? {
+            steps.push(row.get::<_, String>(3)?);
+        }
+        Ok(steps.join("; "))
+    }
+
+    #[test]
+    fn no_list_reads_or_sorts_more_than_its_page() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let db = open_and_migrate(&folder.path().join("holdpoint.db"))?;
+        let sessions = |sort, cursor: Option<&str>| {
+            let query = SessionQuery { sort, cursor: cursor.map(str::to_owned), top_level: Some(true), ..SessionQuery::of("local") };
+            plan(&db, &List::of_sessions(&query)?.sql())
+        };
+        let interrupts = |state, newest_first, cursor: Option<&str>| {
+            let query = InterruptQuery { state, newest_first, cursor: cursor.map(str::to_owned), ..InterruptQuery::of("local") };
+            plan(&db, &List::of_interrupts(&query)?.sql())
+        };
+        for (index, plan) in [
+            ("session_by_last_event", sessions(SessionSort::LastEventDesc, None)?),
+            ("session_by_last_event", sessions(SessionSort::LastEventDesc, Some("l1.1"))?),
+            ("session_by_first_event", sessions(SessionSort::FirstEventAsc, Some("f1.1"))?),
+            ("session_by_first_event", sessions(SessionSort::FirstEventDesc, None)?),
+            ("interrupt_open", interrupts(InterruptState::Open, false, None)?),
+            ("interrupt_open", interrupts(InterruptState::Open, true, Some("O1.1"))?),
+            ("interrupt_by_time", interrupts(InterruptState::All, true, None)?),
+            ("interrupt_by_time", interrupts(InterruptState::Closed, false, Some("o1.1"))?),
+            ("session_by_change", plan(&db, CHANGED_SESSIONS)?),
+            ("interrupt_by_change", plan(&db, CHANGED_INTERRUPTS)?),
+        ] {
+            assert!(plan.contains(&format!("INDEX {index} ")) && !plan.contains("TEMP B-TREE"), "{index}: {plan}");
+        }
+        let one = SessionQuery { session_id: Some("sesn_1".into()), ..SessionQuery::of("local") };
+        let plan = plan(&db, &List::of_sessions(&one)?.sql())?;
+        assert!(plan.contains("(session_id=?)"), "one session is looked up, not searched for: {plan}");
+        Ok(())
+    }
 }

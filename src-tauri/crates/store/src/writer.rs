@@ -30,8 +30,8 @@ const BATCH: usize = 256;
 const IDLE: Duration = Duration::from_millis(200);
 /// How often a paused writer looks whether space came back.
 const PROBE: Duration = Duration::from_secs(3);
-const PRUNE_EVERY: Duration = Duration::from_secs(24 * 3600);
-const RECEIPTS_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+const PRUNE_EVERY: Duration = Duration::from_hours(24);
+const RECEIPTS_KEPT: Duration = Duration::from_hours(30 * 24);
 
 pub(crate) enum Message {
     Job(Box<dyn Job>),
@@ -170,11 +170,15 @@ impl Writer {
             Ok(outcomes) => {
                 self.recovered();
                 self.changed.send_if_modified(|seen| std::mem::replace(seen, self.counter) != self.counter);
-                jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome));
+                for (job, outcome) in jobs.into_iter().zip(outcomes) {
+                    job.answer(outcome);
+                }
             }
             Err(error) => {
                 self.failed(&error);
-                jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+                for job in jobs {
+                    job.answer(Err(error.clone()));
+                }
             }
         }
     }
@@ -201,15 +205,12 @@ impl Writer {
         if let Some(damage) = &self.damage {
             return Err(damage.clone());
         }
-        let db = match self.db.take() {
-            Some(db) => db,
-            None => {
-                let db = open_writer(&self.path)?;
-                self.counter = self.counter.max(last_counter(&db)?);
-                db
-            }
-        };
-        Ok(self.db.insert(db))
+        if self.db.is_none() {
+            let db = open_writer(&self.path)?;
+            self.counter = self.counter.max(last_counter(&db)?);
+            self.db = Some(db);
+        }
+        self.db.as_ref().ok_or(StoreError::Closed)
     }
 
     fn failed(&mut self, error: &StoreError) {

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::story::{Done, Place, child_of, interrupt, one, seqs, session, step};
 
-fn receipt(command_id: &str) -> Option<CommandReceipt> {
-    Some(CommandReceipt { command_id: command_id.to_owned(), body: json!({"turn_id": command_id}) })
+fn receipt(command_id: &str) -> CommandReceipt {
+    CommandReceipt { command_id: command_id.to_owned(), body: json!({"turn_id": command_id}) }
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn a_step_over_several_sessions_is_all_or_nothing_d10() -> Done {
 
     let child = child_of(step(&session(2), 0, 1, 2000), &session(1), &session(1));
     let late = step(&session(1), 0, 1, 2000);
-    let refused = store.append(Append { sessions: vec![child, late], receipt: receipt("cancel") }).await;
+    let refused = store.append(Append { sessions: vec![child, late], receipt: Some(receipt("cancel")) }).await;
 
     assert_eq!(refused, Err(StoreError::Conflict { session_id: session(1), seq: 1 }));
     assert_eq!(store.session_meta(&session(2))?, None, "the child's half is undone");
@@ -94,16 +94,16 @@ async fn join_all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> 
 async fn a_command_id_acts_once_also_after_a_restart_d13() -> Done {
     let place = Place::new()?;
     let store = place.open()?;
-    store.append(Append { sessions: vec![step(&session(1), 0, 1, 1000)], receipt: receipt("cmd") }).await?;
+    store.append(Append { sessions: vec![step(&session(1), 0, 1, 1000)], receipt: Some(receipt("cmd")) }).await?;
     store.close();
 
     let store = place.open()?;
     assert_eq!(store.receipt("cmd")?, Some(json!({"turn_id": "cmd"})));
-    let again = Append { sessions: vec![step(&session(1), 1, 1, 2000)], receipt: receipt("cmd") };
+    let again = Append { sessions: vec![step(&session(1), 1, 1, 2000)], receipt: Some(receipt("cmd")) };
     assert_eq!(store.append(again).await, Err(StoreError::Repeated { command_id: "cmd".to_owned() }));
     assert_eq!(seqs(&store, &session(1))?, [1]);
 
-    store.append(Append { sessions: Vec::new(), receipt: receipt("nothing to record") }).await?;
+    store.append(Append { sessions: Vec::new(), receipt: Some(receipt("nothing to record")) }).await?;
     assert_eq!(store.receipt("nothing to record")?, Some(json!({"turn_id": "nothing to record"})));
     assert_eq!(store.prune_receipts(Millis(0)).await?, 0);
     assert_eq!(store.prune_receipts(Millis(i64::MAX)).await?, 2);
