@@ -1,0 +1,150 @@
+//! `run`: one input, its stream, exit (CL-6, CL-7). A guest of the running engine.
+
+use std::io::Write as _;
+
+use futures::StreamExt as _;
+use holdpoint_core::id::IdGen;
+use holdpoint_core::time::Millis;
+use serde_json::{Value, json};
+
+use crate::Ended;
+use crate::args::{EventFormat, Run};
+use crate::guest::Guest;
+use crate::output;
+
+const PAUSED: u8 = 3;
+const WAITS_FOR_CLIENT: u8 = 4;
+const CANCELLED: u8 = 130;
+
+pub(crate) async fn run(args: Run) -> Result<u8, Ended> {
+    let input = input(&args)?;
+    let guest = Guest::of(&args.target)?;
+    let body = match &args.session {
+        Some(session) => json!({"session_id": session, "input": input}),
+        None => json!({"input": input}),
+    };
+    let receipt = guest.post("/api/client/sessions/input", &body).await?;
+    let session = output::word(&receipt["session_id"]);
+    eprintln!("continue with: holdpoint run {} --session {session} \"…\"", args.agent);
+    let Some(turn) = receipt["turn_id"].as_str().map(str::to_owned) else { return Ok(0) };
+    let follow = Follow { guest: &guest, session: &session, turn: &turn, format: args.output, saw_text: false };
+    tokio::select! {
+        code = follow.to_the_end() => code,
+        _ = tokio::signal::ctrl_c() => cancel(&guest, &session).await,
+    }
+}
+
+fn input(args: &Run) -> Result<Value, Ended> {
+    let Some(text) = &args.input else {
+        // An id of our own makes the input safe to repeat (N-3).
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let seed = now.as_nanos() ^ (u128::from(std::process::id()) << 64);
+        let turn = IdGen::new(Millis(now.as_millis() as i64), seed).turn();
+        let message = json!({"role": "user", "content": args.message});
+        return Ok(json!({"type": "client.message", "agent_id": args.agent, "turn_id": turn, "message": message}));
+    };
+    let mut input: Value = serde_json::from_str(text).map_err(|error| Ended::usage(format!("--input: {error}")))?;
+    match &mut input {
+        Value::Object(map) => {
+            if map.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with("client.")) {
+                map.insert("agent_id".to_owned(), json!(args.agent));
+            }
+            Ok(input)
+        }
+        _ => Err(Ended::usage("--input: must be a JSON object")),
+    }
+}
+
+/// C-16: the first Ctrl-C cancels and says how to go on; a second one does not wait for the answer.
+async fn cancel(guest: &Guest, session: &str) -> Result<u8, Ended> {
+    let path = format!("/api/machine/sessions/{session}/cancel");
+    let body = json!({});
+    tokio::select! {
+        told = guest.post(&path, &body) => told.map(|_| CANCELLED),
+        _ = tokio::signal::ctrl_c() => Ok(CANCELLED),
+    }
+}
+
+struct Follow<'a> {
+    guest: &'a Guest,
+    session: &'a str,
+    turn: &'a str,
+    format: EventFormat,
+    saw_text: bool,
+}
+
+impl Follow<'_> {
+    async fn to_the_end(mut self) -> Result<u8, Ended> {
+        let path = format!("/api/machine/sessions/{}/events/stream", self.session);
+        let mut frames = self.guest.stream(&path, &[("turn_id", self.turn.to_owned())]).await?;
+        while let Some((kind, frame)) = frames.next().await {
+            if kind == "llm.token.delta" {
+                self.delta(&frame);
+                continue;
+            }
+            self.show(&frame);
+            if let Some(code) = self.ending(&frame["payload"]).await? {
+                return Ok(code);
+            }
+        }
+        Err(Ended::failed("the engine closed the stream before the turn was over"))
+    }
+
+    fn delta(&mut self, frame: &Value) {
+        if let (EventFormat::Pretty, Some(text)) = (self.format, frame["text"].as_str()) {
+            print!("{text}");
+            let _ = std::io::stdout().flush();
+            self.saw_text = true;
+        }
+    }
+
+    fn show(&mut self, envelope: &Value) {
+        if self.format == EventFormat::Jsonl {
+            return output::event(EventFormat::Jsonl, envelope);
+        }
+        let payload = &envelope["payload"];
+        match payload["type"].as_str() {
+            Some("message.new") if payload["message"]["role"] == "assistant" => {
+                if self.saw_text {
+                    println!();
+                } else {
+                    println!("{}", output::text_of(&payload["message"]));
+                }
+                self.saw_text = false;
+            }
+            Some("tool.call.completed") => eprintln!("● {}", output::word(&payload["name"])),
+            Some("tool.call.errored") => eprintln!("✗ {}", output::word(&payload["name"])),
+            Some("session.interrupted") => eprintln!("⏸ {}", output::question(payload)),
+            _ => {}
+        }
+    }
+
+    /// CL-7.
+    async fn ending(&self, payload: &Value) -> Result<Option<u8>, Ended> {
+        match payload["type"].as_str() {
+            Some("turn.completed") if payload["turn_id"] == self.turn => {
+                let error = &payload["error"];
+                if error.is_null() {
+                    return Ok(Some(0));
+                }
+                eprintln!("holdpoint: {}", output::word(&error["message"]));
+                Ok(Some(if error["code"] == "cancelled" { CANCELLED } else { crate::exit::FAILED }))
+            }
+            Some("session.interrupted") => self.paused(payload).await,
+            Some("tool.call.requested") if payload["handler"] == "client" => {
+                eprintln!("waits for a client to run {}", output::word(&payload["name"]));
+                Ok(Some(WAITS_FOR_CLIENT))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn paused(&self, payload: &Value) -> Result<Option<u8>, Ended> {
+        let state = self.guest.get(&format!("/api/admin/sessions/{}", self.session), &[]).await?;
+        if state["status"] != "interrupted" {
+            return Ok(None);
+        }
+        eprintln!("answer with: holdpoint interrupts resume {} {} --option …", self.session, output::word(&payload["interrupt_id"]));
+        Ok(Some(PAUSED))
+    }
+}

@@ -1,0 +1,118 @@
+//! A guest of a running engine (CL-2, CL-9): by its URL with an API key, or by the operator file beside its database.
+
+use std::path::{Path, PathBuf};
+
+use futures::{Stream, StreamExt as _};
+use holdpoint_app::{config, keys, paths};
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::Value;
+
+use crate::Ended;
+use crate::args::Target;
+
+pub(crate) struct Guest {
+    http: Client,
+    base: String,
+    token: Option<String>,
+}
+
+impl Guest {
+    /// Flag or environment, then the file's `[remote]`, then the local database (CL-2).
+    pub fn of(target: &Target) -> Result<Self, Ended> {
+        if let Some(url) = &target.url {
+            return Self::at(url, std::env::var("HOLDPOINT_API_KEY").ok());
+        }
+        let file = configuration(target)?;
+        if target.db.is_none()
+            && let Some(url) = file.as_ref().and_then(|file| file.remote.as_ref())
+        {
+            return Self::at(url, std::env::var("HOLDPOINT_API_KEY").ok());
+        }
+        let db = target.db.clone().or_else(|| file.and_then(|file| file.db)).unwrap_or_else(paths::default_db);
+        Self::beside(&db)
+    }
+
+    fn beside(db: &Path) -> Result<Self, Ended> {
+        if !db.exists() {
+            return Err(Ended::failed(format!("there is no database {}", db.display())));
+        }
+        match keys::read_operator_file(&paths::operator_file(db)) {
+            Some((token, Some(address))) => Self::at(&address, Some(token)),
+            Some((_, None)) => Err(Ended::failed(format!("the engine that holds {} does not listen on HTTP", db.display()))),
+            None => Err(Ended::failed(format!("no engine runs on {}; start one with `holdpoint serve`", db.display()))),
+        }
+    }
+
+    fn at(url: &str, token: Option<String>) -> Result<Self, Ended> {
+        let http = Client::builder().no_proxy().build().map_err(Ended::failed)?;
+        Ok(Self { http, base: url.trim_end_matches('/').to_owned(), token })
+    }
+
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Value, Ended> {
+        answer(self.request(Method::GET, path).query(query), &self.base).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Ended> {
+        answer(self.request(Method::POST, path).json(body), &self.base).await
+    }
+
+    /// Frames of an event stream: (event, data).
+    pub async fn stream(&self, path: &str, query: &[(&str, String)]) -> Result<impl Stream<Item = (String, Value)> + Unpin + use<>, Ended> {
+        use eventsource_stream::Eventsource as _;
+        let response = self.request(Method::GET, path).query(query).send().await.map_err(|error| unreachable(&self.base, &error))?;
+        if !response.status().is_success() {
+            return Err(refusal(response).await);
+        }
+        let events = response.bytes_stream().eventsource();
+        Ok(Box::pin(events.filter_map(|event| async move {
+            let event = event.ok()?;
+            Some((event.event, serde_json::from_str(&event.data).ok()?))
+        })))
+    }
+}
+
+async fn answer(request: RequestBuilder, base: &str) -> Result<Value, Ended> {
+    let response = request.send().await.map_err(|error| unreachable(base, &error))?;
+    if !response.status().is_success() {
+        return Err(refusal(response).await);
+    }
+    response.json().await.map_err(Ended::failed)
+}
+
+fn unreachable(base: &str, error: &reqwest::Error) -> Ended {
+    let why = if error.is_connect() { "nothing answers there".to_owned() } else { error.to_string() };
+    Ended::failed(format!("{base}: {why}"))
+}
+
+async fn refusal(response: reqwest::Response) -> Ended {
+    let status = response.status();
+    let body: Value = response.json().await.unwrap_or_default();
+    let told = body["error"].as_str().or(body["message"].as_str()).map(str::to_owned);
+    Ended::failed(told.unwrap_or_else(|| format!("the engine answered {status}")))
+}
+
+/// The file given, or the one of this folder, if there is one: a guest needs none.
+fn configuration(target: &Target) -> Result<Option<config::Config>, Ended> {
+    let folder = std::env::current_dir().map_err(Ended::failed)?;
+    let own: PathBuf = folder.join(config::FILE_NAME);
+    match (&target.config, own.is_file()) {
+        (Some(given), _) => {
+            let file = config::find(Some(given), &folder).map_err(Ended::usage)?;
+            config::load(&file).map(Some).map_err(Ended::usage)
+        }
+        (None, true) => config::load(&own).map(Some).map_err(Ended::usage),
+        (None, false) => Ok(None),
+    }
+}

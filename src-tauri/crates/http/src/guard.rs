@@ -1,0 +1,79 @@
+//! Without authentication only pages and programs of this machine may speak to the engine (H-6, Q-39): a web page from elsewhere
+//! cannot reach it by a name that resolves to loopback, nor by a plain request.
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use holdpoint_app::error::Failure;
+use holdpoint_core::rejection::Code;
+
+use crate::error::Refused;
+
+pub(crate) async fn local_only(request: Request, next: Next) -> Response {
+    // HTTP/2 has the host in its own place.
+    let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
+    match foreign(request.headers(), authority.as_deref()) {
+        None => next.run(request).await,
+        Some(what) => Refused(Failure::refuse(Code::AccessDenied, format!("{what}: without authentication the engine answers this machine only"))).into_response(),
+    }
+}
+
+fn foreign(headers: &HeaderMap, authority: Option<&str>) -> Option<&'static str> {
+    let text = |name: header::HeaderName| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));
+    let mut hosts = text(header::HOST).chain(authority).peekable();
+    if hosts.peek().is_none() || !hosts.all(|host| is_loopback(host_of(host))) {
+        return Some("foreign Host");
+    }
+    let local = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| is_loopback(host_of(host)));
+    if text(header::ORIGIN).all(local) { None } else { Some("foreign Origin") }
+}
+
+/// Without the port.
+fn host_of(authority: &str) -> &str {
+    if let Some(rest) = authority.strip_prefix('[') {
+        return rest.split_once(']').map_or("?", |(host, _)| host);
+    }
+    authority.rsplit_once(':').map_or(authority, |(host, _)| host)
+}
+
+pub(crate) fn is_loopback(host: &str) -> bool {
+    if host.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn verdict(host: Option<&'static str>, origin: Option<&'static str>) -> Option<&'static str> {
+        let mut headers = HeaderMap::new();
+        if let Some(host) = host {
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+        }
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+        }
+        foreign(&headers, None)
+    }
+
+    #[test]
+    fn only_this_machine_passes_without_authentication_h6_q39() {
+        for host in ["127.0.0.1:8080", "localhost:8080", "LOCALHOST", "[::1]:8080", "127.0.0.2"] {
+            assert_eq!(verdict(Some(host), None), None, "{host}");
+        }
+        for host in ["evil.example", "127.0.0.1.evil.example:8080", "localhost.evil.example", "10.0.0.1:8080", "", "[::1", "0.0.0.0:8080"] {
+            assert_eq!(verdict(Some(host), None), Some("foreign Host"), "{host}");
+        }
+        assert_eq!(verdict(None, None), Some("foreign Host"), "no Host at all");
+        for origin in ["http://127.0.0.1:8080", "http://localhost:5173", "tauri://localhost", "http://[::1]:1"] {
+            assert_eq!(verdict(Some("127.0.0.1:8080"), Some(origin)), None, "{origin}");
+        }
+        for origin in ["http://evil.example", "null", "https://localhost.evil.example", "file://"] {
+            assert_eq!(verdict(Some("127.0.0.1:8080"), Some(origin)), Some("foreign Origin"), "{origin}");
+        }
+    }
+}

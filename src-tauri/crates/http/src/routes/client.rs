@@ -1,0 +1,62 @@
+//! `/api/client`: what a frontend does for one owner. Browsers of other origins may call it.
+
+use axum::extract::{Path, Query as UrlQuery, State};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use holdpoint_app::api::Query;
+use serde_json::Value;
+use tower_http::cors::{Any, CorsLayer};
+
+use crate::Api;
+use crate::body::JsonBody;
+use crate::credential::Client;
+use crate::error::Answer;
+use crate::sse;
+
+pub(crate) fn routes() -> Router<Api> {
+    let cors = CorsLayer::new().allow_origin(Any).allow_methods([Method::GET, Method::POST]).allow_headers([
+        header::AUTHORIZATION,
+        header::CONTENT_TYPE,
+        HeaderName::from_static("last-event-id"),
+    ]);
+    Router::new()
+        .route("/api/client/sessions/input", post(input))
+        .route("/api/client/sessions/{id}", get(session))
+        .route("/api/client/sessions/{id}/events/stream", get(stream))
+        .route("/api/client/sessions/{id}/interrupt", post(raise))
+        .route("/api/client/sessions/{id}/cancel", post(cancel))
+        .layer(cors)
+}
+
+async fn input(State(api): State<Api>, Client(caller): Client, JsonBody(body): JsonBody) -> Answer<(StatusCode, Json<Value>)> {
+    Ok((StatusCode::ACCEPTED, Json(api.app.client_input(&caller, body).await?)))
+}
+
+async fn session(State(api): State<Api>, Client(caller): Client, Path(id): Path<String>) -> Answer<Json<Value>> {
+    Ok(Json(api.app.session(&caller, &id).await?))
+}
+
+async fn stream(
+    State(api): State<Api>,
+    Client(caller): Client,
+    Path(id): Path<String>,
+    UrlQuery(query): UrlQuery<Query>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    sse::session_events(&api, &caller, &id, &query, &headers, false).await
+}
+
+async fn raise(
+    State(api): State<Api>,
+    Client(caller): Client,
+    Path(id): Path<String>,
+    JsonBody(body): JsonBody,
+) -> Answer<Json<Value>> {
+    Ok(Json(api.app.raise(&caller, &id, body).await?))
+}
+
+async fn cancel(State(api): State<Api>, Client(caller): Client, Path(id): Path<String>) -> Answer<Json<Value>> {
+    Ok(Json(api.app.cancel(&caller, &id).await?))
+}
