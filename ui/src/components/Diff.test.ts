@@ -1,17 +1,28 @@
 import { expect, test } from "vitest";
-import { diffLines } from "./Diff";
+import { diffLines, type DiffLine } from "./Diff";
+
+const draw = (line: DiffLine): string => `${line.kind} ${line.before ?? ""}:${line.after ?? ""} ${line.text}`;
 
 test("a unified diff is numbered on both sides", () => {
-  expect(diffLines("--- a/x\n+++ b/x\n@@ -3,3 +3,3 @@\n one\n-two\n+2\n three\n")).toEqual([
-    { kind: "note", text: "@@ -3,3 +3,3 @@", before: null, after: null },
-    { kind: "same", text: "one", before: 3, after: 3 },
-    { kind: "del", text: "two", before: 4, after: null },
-    { kind: "add", text: "2", before: null, after: 4 },
-    { kind: "same", text: "three", before: 5, after: 5 },
+  expect(diffLines("--- a/x\n+++ b/x\n@@ -3,3 +3,3 @@\n one\n-two\n+2\n three\n").map(draw)).toEqual([
+    "note : --- a/x",
+    "note : +++ b/x",
+    "note : @@ -3,3 +3,3 @@",
+    "same 3:3 one",
+    "del 4: two",
+    "add :4 2",
+    "same 5:5 three",
   ]);
 });
 
-test("a text that is no diff is not read as one", () => {
-  expect(diffLines("hello\nworld")).toBeNull();
-  expect(diffLines("@@ -1,9 +1,9 @@\n-short")).toBeNull();
+test("counts that do not add up cut nothing", () => {
+  expect(diffLines("@@ -1,9 +1,9 @@\n-short").map(draw)).toEqual(["note : @@ -1,9 +1,9 @@", "del 1: short"]);
+});
+
+test("a removed line that begins with two dashes is a removed line", () => {
+  expect(diffLines("@@ -1 +1 @@\n--- old\n+new").map(draw)).toEqual(["note : @@ -1 +1 @@", "del 1: -- old", "add :1 new"]);
+});
+
+test("without heads the signs alone are shown", () => {
+  expect(diffLines("-a\n+b\nc").map(draw)).toEqual(["del : a", "add : b", "same : c"]);
 });

@@ -1,6 +1,5 @@
-// A unified diff, line by line with both numberings. What does not parse as one is shown as the text it is.
+// A unified diff, line by line with both numberings.
 
-import { parsePatch, type StructuredPatch } from "diff";
 import css from "./Diff.module.css";
 import { Visible } from "./Visible";
 
@@ -11,42 +10,43 @@ export interface DiffLine {
   after: number | null;
 }
 
-/** Lines of a diff with their numbers; null when the text is no diff. */
-export function diffLines(text: string): DiffLine[] | null {
-  const patches = tryParse(text);
-  if (patches === null || !patches.some((patch) => patch.hunks.length > 0)) return null;
-  return patches.flatMap((patch) => [
-    ...(patches.length > 1 ? [note(patch.newFileName ?? patch.oldFileName ?? "")] : []),
-    ...patch.hunks.flatMap((hunk) => {
-      let before = hunk.oldStart;
-      let after = hunk.newStart;
-      const lines = hunk.lines.map((line): DiffLine => {
-        const rest = line.slice(1);
-        if (line.startsWith("+")) return { kind: "add", text: rest, before: null, after: after++ };
-        if (line.startsWith("-")) return { kind: "del", text: rest, before: before++, after: null };
-        if (line.startsWith("\\")) return note(line);
-        return { kind: "same", text: rest, before: before++, after: after++ };
-      });
-      return [note(`@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`), ...lines];
-    }),
-  ]);
-}
-
-function tryParse(text: string): StructuredPatch[] | null {
-  try {
-    return parsePatch(text);
-  } catch {
-    return null;
-  }
-}
-
-/** A requester may leave out the heads: then the lines' own signs are trusted. */
-function signedLines(text: string): DiffLine[] {
-  return text.replace(/\n$/, "").split("\n").map((line): DiffLine => {
-    if (line.startsWith("+")) return { kind: "add", text: line.slice(1), before: null, after: null };
-    if (line.startsWith("-")) return { kind: "del", text: line.slice(1), before: null, after: null };
-    return { kind: "same", text: line.replace(/^ /, ""), before: null, after: null };
+/**
+ * Every line of the text, with numbers where a hunk's head gives them. Written by models as often as by tools, so counts that do
+ * not add up and missing heads are taken as they come: a line is what its first sign says.
+ */
+export function diffLines(text: string): DiffLine[] {
+  const lines = text.replace(/\n$/, "").split("\n");
+  let before: number | null = null;
+  let after: number | null = null;
+  const next = (at: number | null): number | null => (at === null ? null : at + 1);
+  return lines.map((line, index): DiffLine => {
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line);
+    if (hunk !== null) {
+      before = Number(hunk[1]);
+      after = Number(hunk[2]);
+      return note(line);
+    }
+    if (isHead(lines, index)) {
+      before = null;
+      after = null;
+      return note(line);
+    }
+    const made: DiffLine = { kind: "same", text: line.replace(/^ /, ""), before, after };
+    if (line.startsWith("+")) Object.assign(made, { kind: "add", text: line.slice(1), before: null });
+    else if (line.startsWith("-")) Object.assign(made, { kind: "del", text: line.slice(1), after: null });
+    else if (line.startsWith("\\ ")) return note(line);
+    if (made.kind !== "add") before = next(before);
+    if (made.kind !== "del") after = next(after);
+    return made;
   });
+}
+
+/** `--- a` with `+++ b` under it (a removed line may begin with `--` too), and the lines version control writes around them. */
+function isHead(lines: readonly string[], index: number): boolean {
+  const line = lines[index] ?? "";
+  if (/^(diff |index [0-9a-f]|new file mode|deleted file mode|rename |similarity )/.test(line)) return true;
+  if (line.startsWith("--- ")) return lines[index + 1]?.startsWith("+++ ") === true;
+  return line.startsWith("+++ ") && lines[index - 1]?.startsWith("--- ") === true;
 }
 
 function note(text: string): DiffLine {
@@ -57,7 +57,7 @@ const sign: Record<DiffLine["kind"], string> = { add: "+", del: "−", same: " "
 const spoken: Record<DiffLine["kind"], string> = { add: "added: ", del: "removed: ", same: "", note: "" };
 
 export function Diff({ text }: { text: string }) {
-  const lines = diffLines(text) ?? signedLines(text);
+  const lines = diffLines(text);
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={css.scroll} role="region" aria-label="Changes" tabIndex={0}>
