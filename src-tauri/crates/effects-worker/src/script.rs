@@ -24,7 +24,7 @@ use tracing::Dispatch;
 use crate::permanent;
 
 /// How long after the script's own limit the waiting side gives up.
-const GRACE: Duration = Duration::from_millis(500);
+const GRACE: Duration = Duration::from_millis(250);
 /// The interpreter's bound on recursion, well inside the thread's stack.
 const JS_STACK: usize = 1 << 20;
 const THREAD_STACK: usize = 8 << 20;
