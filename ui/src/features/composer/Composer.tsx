@@ -98,7 +98,7 @@ function Writer() {
       <div className={css.box}>
         <textarea
           ref={field} aria-label="Message" rows={Math.min(8, Math.max(1, text.split("\n").length))} value={text}
-          placeholder={running ? "A turn is running. A message sent now waits behind it." : `Message ${model.followed.session.agent_id}`}
+          placeholder={running ? "Queue a message" : `Message ${model.followed.session.agent_id}`}
           aria-invalid={refusal !== null} aria-describedby={refusal === null ? undefined : reason} onKeyDown={onKeyDown}
           onChange={(event) => {
             setRefusal(null);

@@ -5,7 +5,7 @@ import { Mark, type MarkKind } from "../../components/Mark";
 import { ago, exact, span, useNow } from "../../components/time";
 import { Visible } from "../../components/Visible";
 import { useDesk } from "../../store/hooks";
-import { asRefusal } from "../../transport/transport";
+import { asRefusal, type Transport } from "../../transport/transport";
 import type { InterruptRow, Outcome } from "../../wire";
 import { headline } from "../inbox/question";
 import { useSession } from "../session/view";
@@ -30,7 +30,8 @@ export function Interrupts() {
         ))}
       </ul>
       <h3 className={css.heading}>Past</h3>
-      <Past />
+      {/* A question that closed is past: then the past is read anew. */}
+      <Past key={open.map((row) => `${row.interrupt_id} ${row.opened_seq}`).join(" ")} />
     </div>
   );
 }
@@ -42,36 +43,44 @@ interface Read {
   /** Where the next page begins; null when all is read. */
   readonly before: string | null;
   readonly problem: string | null;
-  readonly busy: boolean;
+}
+
+/** Never rejects: a failure is part of what was read. */
+async function readPast(transport: Transport, sessionId: string, from: Read | null): Promise<Read> {
+  const kept = from?.rows ?? [];
+  let before = from?.before ?? null;
+  try {
+    // The list is that of all sessions: some pages may have nothing of this one.
+    for (let pages = 0; pages < 5; pages += 1) {
+      const rows = await transport.listInterrupts("closed", before, page);
+      const found = rows.filter((row) => row.session_id === sessionId);
+      before = rows.length < page ? null : (rows.at(-1)?.opened_at ?? null);
+      if (found.length > 0 || before === null) return { rows: [...kept, ...found], before, problem: null };
+    }
+    return { rows: kept, before, problem: null };
+  } catch (thrown) {
+    return { rows: kept, before, problem: asRefusal(thrown).message };
+  }
 }
 
 function Past() {
-  const { sessionId, model } = useSession();
-  const desk = useDesk();
-  const [read, setRead] = useState<Read>({ rows: [], before: null, problem: null, busy: true });
-  const open = model.followed.interrupts;
-  const load = async (before: string | null, kept: readonly InterruptRow[], isCurrent: () => boolean): Promise<void> => {
-    try {
-      const rows = await desk.transport.listInterrupts("closed", before, page);
-      if (!isCurrent()) return;
-      const next = rows.length < page ? null : (rows.at(-1)?.opened_at ?? null);
-      setRead({ rows: [...kept, ...rows.filter((row) => row.session_id === sessionId)], before: next, problem: null, busy: false });
-    } catch (thrown) {
-      if (isCurrent()) setRead({ rows: kept, before, problem: asRefusal(thrown).message, busy: false });
-    }
-  };
-  // A question that closes leaves the open ones: then the past is read anew.
+  const { sessionId } = useSession();
+  const { transport } = useDesk();
+  const [read, setRead] = useState<Read | null>(null);
   useEffect(() => {
     let current = true;
-    void load(null, [], () => current);
+    void readPast(transport, sessionId, null).then((first) => { if (current) setRead(first); });
     return () => { current = false; };
-  }, [desk, sessionId, open]);
+  }, [transport, sessionId]);
+  if (read === null) return <p className={css.note}>Reading…</p>;
   return (
     <>
       {read.problem !== null && <p className={css.error} role="alert">{read.problem}</p>}
-      {read.rows.length === 0 && !read.busy && read.before === null && <p className={css.note}>None yet.</p>}
+      {read.rows.length === 0 && read.before === null && read.problem === null && <p className={css.note}>None yet.</p>}
       <ul>{read.rows.map((row) => <PastRow key={`${row.interrupt_id} ${row.opened_seq}`} row={row} />)}</ul>
-      {read.before !== null && <Button size="s" onClick={() => void load(read.before, read.rows, () => true)}>Read older ones</Button>}
+      {(read.before !== null || read.problem !== null) && (
+        <Button size="s" look="quiet" onClick={() => void readPast(transport, sessionId, read).then(setRead)}>{read.problem === null ? "Read older ones" : "Try again"}</Button>
+      )}
     </>
   );
 }

@@ -18,6 +18,8 @@ export function Log() {
   const [opened, setOpened] = useState<number | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => log.rows.filter((row) => passes(row, filter)), [log.rows, filter]);
+  // Its functions read the newest measures on purpose.
+  // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,

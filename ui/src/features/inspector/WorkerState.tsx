@@ -1,7 +1,5 @@
 /** The worker's state and the agent's configuration, as they hold on the active path. */
-import { Copy } from "lucide-react";
-import { IconButton } from "../../components/Button";
-import { Visible } from "../../components/Visible";
+import { JsonTree } from "../../components/JsonTree";
 import { useSession } from "../session/view";
 import css from "./Inspector.module.css";
 
@@ -18,18 +16,11 @@ export function WorkerState() {
 }
 
 function Data({ title, value, none }: { title: string; value: unknown; none: string }) {
-  const { operations } = useSession();
-  const text = JSON.stringify(value, null, 2);
   const absent = value === null || value === undefined;
   return (
-    <section aria-label={title} className={css.data}>
-      <h3 className={css.heading}>
-        {title}
-        {!absent && <IconButton label={`Copy ${title.toLowerCase()}`} onClick={() => void operations.copy(text, title)}><Copy /></IconButton>}
-      </h3>
-      {absent && <p className={css.note}>{none}</p>}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      {!absent && <pre tabIndex={0}><Visible text={text} /></pre>}
+    <section className={css.data}>
+      <h3 className={css.heading}>{title}</h3>
+      {absent ? <p className={css.note}>{none}</p> : <div className={css.json}><JsonTree value={value} label={title} /></div>}
     </section>
   );
 }

@@ -11,7 +11,7 @@ export interface EventLog {
   readonly rows: readonly EventRow[];
   readonly older: boolean;
   readonly problem: string | null;
-  readOlder(): void;
+  readonly readOlder: () => void;
 }
 
 export function useLog(): EventLog {

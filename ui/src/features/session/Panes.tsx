@@ -28,14 +28,14 @@ export function Panes() {
       className={css.panes} defaultLayout={readWidths(desk.store.getState().settings[setting])}
       onLayoutChanged={(layout, meta) => { if (meta.isUserInteraction) desk.saveSettings({ [setting]: layout }); }}
     >
-      <Panel id="tree" panelRef={tree} className={css.treePane} collapsible minSize={160} defaultSize={272} groupResizeBehavior="preserve-pixel-size"><Tree /></Panel>
+      <Panel id="tree" panelRef={tree} className={css.treePane} collapsible minSize={160} defaultSize={264} groupResizeBehavior="preserve-pixel-size"><Tree /></Panel>
       <Separator className={css.separator} aria-label="Width of the tree" />
       <Panel id="transcript" className={css.talk} minSize={340}>
         <Transcript />
         <Composer />
       </Panel>
       <Separator className={css.separator} aria-label="Width of the inspector" />
-      <Panel id="inspector" panelRef={inspector} className={css.inspectorPane} collapsible minSize={220} defaultSize={296} groupResizeBehavior="preserve-pixel-size"><Inspector /></Panel>
+      <Panel id="inspector" panelRef={inspector} className={css.inspectorPane} collapsible minSize={220} defaultSize={304} groupResizeBehavior="preserve-pixel-size"><Inspector /></Panel>
     </Group>
   );
 }

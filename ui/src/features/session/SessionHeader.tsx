@@ -5,6 +5,7 @@ import type { Action } from "../../actions/action";
 import { Chip } from "../../components/Chip";
 import { activityMark, activityWord, Mark } from "../../components/Mark";
 import { Visible } from "../../components/Visible";
+import { hasRun } from "./status";
 import { useSession, useView } from "./view";
 import css from "./Session.module.css";
 
@@ -12,6 +13,7 @@ export function SessionHeader() {
   const { model, operations, view } = useSession();
   const pending = useView((now) => now.pending);
   const { session, head_id: head } = model.followed;
+  const cancellable = hasRun(session) || session.open_interrupts > 0 || session.queued_turns > 0;
   const cancel: Action = {
     id: "session.cancel", title: "Cancel run…", section: "Session", keys: ["Ctrl+.", "Escape Escape"], icon: Ban, inFields: true,
     when: () => view.getState().dialog === null, run: () => void operations.askCancel(),
@@ -39,7 +41,7 @@ export function SessionHeader() {
       <span className={css.pending} role="status">{pending}</span>
       <span className={css.tools}>
         <ActionButton action={find} size="s" />
-        <ActionButton action={cancel} size="s" />
+        {cancellable && <ActionButton action={cancel} size="s" />}
       </span>
     </header>
   );

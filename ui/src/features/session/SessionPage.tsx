@@ -1,7 +1,8 @@
 /** One session: tree, transcript with composer, inspector. Follows its session in the feed while it is on screen. */
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { useParams, useSearchParams } from "react-router";
 import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
 import { useDesk, useDeskState } from "../../store/hooks";
 import { createBodies } from "../transcript/bodies";
 import { buildTreeIndex } from "../tree/treeIndex";
@@ -25,9 +26,9 @@ function OpenSession({ sessionId, node }: { sessionId: string; node: string | nu
   const followed = useDeskState((state) => (state.followedId === sessionId ? state.followed : null));
   const [view] = useState(() => createView(node));
   const viewed = useStore(view, (now) => now.viewed);
-  const newest = useRef<Model | null>(null);
+  const [newest] = useState(() => createStore<{ model: Model | null }>(() => ({ model: null })));
   const bodies = useMemo(() => createBodies(desk.transport, sessionId), [desk, sessionId]);
-  const operations = useMemo(() => createOperations({ desk, sessionId, view, model: () => newest.current }), [desk, sessionId, view]);
+  const operations = useMemo(() => createOperations({ desk, sessionId, view, model: () => newest.getState().model }), [desk, sessionId, view, newest]);
 
   useEffect(() => {
     desk.follow(sessionId);
@@ -37,7 +38,7 @@ function OpenSession({ sessionId, node }: { sessionId: string; node: string | nu
   const nodes = followed?.nodes;
   const index = useMemo(() => (nodes === undefined ? null : buildTreeIndex(nodes)), [nodes]);
   const model = useMemo(() => (followed === null || index === null ? null : modelOf(followed, index, viewed)), [followed, index, viewed]);
-  newest.current = model;
+  useLayoutEffect(() => newest.setState({ model }), [newest, model]);
   // A link may name a message of the active path: then nothing but the place to scroll to differs.
   const opened = model !== null;
   useEffect(() => {
@@ -48,11 +49,11 @@ function OpenSession({ sessionId, node }: { sessionId: string; node: string | nu
   if (scope === null) return <Opening sessionId={sessionId} />;
   return (
     <SessionContext value={scope}>
-      <main className={css.page} aria-label="Session">
+      <section className={css.page} aria-label="Session">
         <SessionHeader />
         <Panes />
         <AskDialog />
-      </main>
+      </section>
     </SessionContext>
   );
 }
@@ -60,9 +61,9 @@ function OpenSession({ sessionId, node }: { sessionId: string; node: string | nu
 function Opening({ sessionId }: { sessionId: string }) {
   const title = useDeskState((state) => state.sessions.get(sessionId)?.title);
   return (
-    <main className={css.page} aria-label="Session" aria-busy="true">
+    <section className={css.page} aria-label="Session" aria-busy="true">
       <header className={css.bar}><h1>{title === undefined || title === "" ? "Session" : title}</h1></header>
       <p className={css.opening}>Opening the session…</p>
-    </main>
+    </section>
   );
 }

@@ -10,20 +10,20 @@ import { viewedFor, type Model, type ViewStore } from "./view";
 
 export interface Operations {
   /** Shows a message: selects it in the tree and scrolls the transcript to it. */
-  show(messageId: string): void;
-  showActive(): void;
-  showSibling(messageId: string, step: 1 | -1): void;
+  readonly show: (messageId: string) => void;
+  readonly showActive: () => void;
+  readonly showSibling: (messageId: string, step: 1 | -1) => void;
   /** Scrolls to a question, on whatever branch it is. */
-  showQuestion(interruptId: string): void;
-  edit(messageId: string): void;
-  regenerate(messageId: string): Promise<void>;
+  readonly showQuestion: (interruptId: string) => void;
+  readonly edit: (messageId: string) => void;
+  readonly regenerate: (messageId: string) => Promise<void>;
   /** Asks first when it would end something. */
-  makeActive(messageId: string): Promise<void>;
-  confirmMakeActive(messageId: string): Promise<void>;
-  askCancel(): Promise<void>;
-  confirmCancel(): Promise<void>;
-  copy(text: string, what: string): Promise<void>;
-  copyLink(messageId: string | null): Promise<void>;
+  readonly makeActive: (messageId: string) => Promise<void>;
+  readonly confirmMakeActive: (messageId: string) => Promise<void>;
+  readonly askCancel: () => Promise<void>;
+  readonly confirmCancel: () => Promise<void>;
+  readonly copy: (text: string, what: string) => Promise<void>;
+  readonly copyLink: (messageId: string | null) => Promise<void>;
 }
 
 export interface OperationsOver {

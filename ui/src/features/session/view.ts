@@ -50,7 +50,9 @@ export interface Model {
 }
 
 export function modelOf(followed: Followed, index: TreeIndex<NodeRow>, viewed: string | null): Model {
-  const tip = viewed !== null && index.at.has(viewed) && viewed !== followed.head_id ? viewed : followed.head_id;
+  // What was on show may have become active, and the head may have gone on from it.
+  const elsewhere = viewed !== null && index.at.has(viewed) && !isOnPath(index, viewed, followed.head_id);
+  const tip = elsewhere ? viewed : followed.head_id;
   return { followed, index, tip, path: pathTo(index, tip), active: tip === followed.head_id };
 }
 

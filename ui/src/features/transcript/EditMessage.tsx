@@ -23,10 +23,12 @@ export function EditMessage({ messageId, recorded }: { messageId: string; record
   const [refusal, setRefusal] = useState<string | null>(null);
   const forecast = useEditForecast(messageId);
   const field = useRef<HTMLTextAreaElement>(null);
+  const unread = recorded === null;
   useEffect(() => {
+    if (unread) return;
     field.current?.focus();
     field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
-  }, []);
+  }, [unread]);
 
   const close = (): void => view.setState({ editing: null });
   const save = async (): Promise<void> => {
@@ -55,7 +57,7 @@ export function EditMessage({ messageId, recorded }: { messageId: string; record
   return (
     <div className={css.editor}>
       <textarea
-        ref={field} aria-label="Edit message" value={text} disabled={recorded === null} rows={Math.min(14, Math.max(2, text.split("\n").length))}
+        ref={field} aria-label="Edit message" value={text} disabled={unread} rows={Math.min(14, Math.max(2, text.split("\n").length))}
         onChange={(event) => desk.draft(key, event.target.value)} onKeyDown={onKeyDown}
       />
       <p className={css.consequence} role="status">
@@ -74,16 +76,16 @@ export function EditMessage({ messageId, recorded }: { messageId: string; record
 function useEditForecast(messageId: string): Forecast | null {
   const { sessionId, model } = useSession();
   const desk = useDesk();
-  const [forecast, setForecast] = useState<Forecast | null>(null);
+  const [told, setTold] = useState<{ forecast: Forecast; at: number } | null>(null);
   const seq = model.followed.session.seq;
   // What would end changes while the person types, so it is asked again with each step of the session.
   useEffect(() => {
     let current = true;
     desk.transport.forecast(sessionId, { type: "edit_message", message_id: messageId }).then(
-      (told) => { if (current) setForecast(told); },
+      (forecast) => { if (current) setTold({ forecast, at: seq }); },
       () => undefined,
     );
     return () => { current = false; };
   }, [desk, sessionId, messageId, seq]);
-  return forecast;
+  return told?.forecast ?? null;
 }

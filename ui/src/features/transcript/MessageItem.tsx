@@ -20,8 +20,10 @@ export const MessageItem = memo(function MessageItem({ node, number, forked }: {
   const editing = useView((view) => view.editing === node.id);
   const focused = useView((view) => view.focusKey === node.id);
   const who = useWho(node.role);
+  // The cards of its calls follow: without a text the message is only their heading.
+  const onlyCalls = node.tool_calls.length > 0 && body !== null && body.text === "";
   return (
-    <article className={css.message} data-role={node.role} data-focused={focused} aria-label={`${who}, message ${number}`}>
+    <article className={css.message} data-role={node.role} data-focused={focused} data-bare={onlyCalls} aria-label={`${who}, message ${number}`}>
       <header className={css.head}>
         <b>{who}</b>
         <time dateTime={node.at} title={exact(node.at)}>{clock(node.at)}</time>

@@ -1,18 +1,15 @@
 /** A reply under way, drawn from deltas. They may be lost: the message itself arrives as a node and takes this place. */
 import { useDeferredValue } from "react";
-import { Button } from "../../components/Button";
 import { Mark } from "../../components/Mark";
 import { Markdown } from "../../components/Markdown";
 import { took, useNow } from "../../components/time";
 import { useDeskState } from "../../store/hooks";
 import type { CallRow } from "../../wire";
-import { useSession } from "../session/view";
 import { codeBlock } from "./CodeBlock";
 import { useWho } from "./MessageItem";
 import css from "./Transcript.module.css";
 
 export function StreamItem({ call }: { call: CallRow }) {
-  const { operations } = useSession();
   const delta = useDeskState((state) => state.deltas.get(call.id));
   const text = useDeferredValue(delta?.text ?? "");
   const who = useWho("assistant");
@@ -22,7 +19,6 @@ export function StreamItem({ call }: { call: CallRow }) {
         <b>{who}</b>
         <Mark kind="running" label="running" />
         <Progress call={call} />
-        <span className={css.streamActions}><Button size="s" look="quiet" onClick={() => void operations.askCancel()}>Cancel run…</Button></span>
       </header>
       {text === "" && (delta?.reasoning ?? "") !== "" && <p className={css.reasoning}>{delta?.reasoning}</p>}
       {text !== "" && <Markdown text={text} code={codeBlock} />}

@@ -1,6 +1,7 @@
 /** A tool call on one line: how it stands, its name, its arguments, its time. Opened: the whole arguments and the whole result. */
 import { ChevronRight } from "lucide-react";
 import { memo, useId, useState } from "react";
+import { JsonTree } from "../../components/JsonTree";
 import { Mark } from "../../components/Mark";
 import { took, useNow } from "../../components/time";
 import { Visible } from "../../components/Visible";
@@ -34,8 +35,8 @@ export const ToolCard = memo(function ToolCard({ item }: { item: Extract<Item, {
       {item.forked && item.result !== null && <Switcher id={item.result.id} />}
       {open && (
         <div id={details} className={css.toolDetails}>
-          <Part title="Arguments" text={pretty(raw)} />
-          {item.result !== null && <Part title="Result" text={result === null ? item.result.label : pretty(result.text)} />}
+          <Part title="Arguments" text={raw} />
+          {item.result !== null && <Part title="Result" text={result?.text ?? item.result.label} />}
           {item.call?.error != null && <Part title="Error" text={item.call.error} />}
         </div>
       )}
@@ -54,16 +55,16 @@ function CallTime({ call, word }: { call: CallRow; word: string }) {
 }
 
 function Part({ title, text }: { title: string; text: string }) {
+  const value = parsedOrText(text);
   return (
-    <section aria-label={title}>
+    <section>
       <h4>{title}</h4>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre tabIndex={0}><Visible text={text} /></pre>
+      {typeof value === "object" && value !== null ? (
+        <JsonTree value={value} label={title} />
+      ) : (
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <pre tabIndex={0}><Visible text={text} /></pre>
+      )}
     </section>
   );
-}
-
-function pretty(raw: string): string {
-  const value = parsedOrText(raw);
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

@@ -3,6 +3,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import { useStore } from "zustand";
 import { Button } from "../../components/Button";
+import { useDeskState } from "../../store/hooks";
+import type { InterruptRow } from "../../wire";
 import { num } from "../tree/treeIndex";
 import { useSession, useView } from "../session/view";
 import { InterruptCard } from "../inbox/InterruptCard";
@@ -18,9 +20,12 @@ export function Transcript() {
   const { model, bodies, view } = useSession();
   const jump = useView((now) => now.jump);
   const { index, path, followed } = model;
-  const { calls, turns, interrupts } = followed;
+  const { calls, turns } = followed;
+  const interrupts = useQuestions();
   const items = useMemo(() => transcriptItems({ index, path, calls, turns, interrupts }), [index, path, calls, turns, interrupts]);
   const scroller = useRef<HTMLDivElement>(null);
+  // Its functions read the newest measures on purpose.
+  // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
@@ -75,6 +80,18 @@ export function Transcript() {
   );
 }
 
+/**
+ * Open questions, and those that closed while this window was open: their cards stay and tell how they ended.
+ */
+function useQuestions(): InterruptRow[] {
+  const { sessionId } = useSession();
+  const known = useDeskState((state) => state.interrupts);
+  return useMemo(
+    () => [...known.values()].filter((row) => row.session_id === sessionId).sort((a, b) => a.opened_seq - b.opened_seq),
+    [known, sessionId],
+  );
+}
+
 function ItemView({ item }: { item: Item }) {
   switch (item.kind) {
     case "message": return <MessageItem node={item.node} number={item.number} forked={item.forked} />;
@@ -106,9 +123,9 @@ function ViewBanner() {
   const branch = num(index.branch, (tip === null ? undefined : index.at.get(tip)) ?? -1);
   return (
     <div className={css.notice} role="status">
-      <span><b>Not active.</b> You are looking at branch {branch}. Nothing runs here until it is made active.</span>
+      <span><b>Not active.</b> This is branch {branch}.</span>
       <span className={css.noticeActions}>
-        <Button size="s" look="quiet" onClick={operations.showActive}>Back to the active branch</Button>
+        <Button size="s" look="quiet" onClick={operations.showActive}>Back to active</Button>
         <Button size="s" onClick={() => tip !== null && void operations.makeActive(tip)}>Make active</Button>
       </span>
     </div>

@@ -14,7 +14,7 @@ interface Held {
 export interface Bodies {
   readonly store: StoreApi<Held>;
   /** Asks for what is neither here nor on its way. */
-  want(ids: readonly string[]): void;
+  readonly want: (ids: readonly string[]) => void;
 }
 
 /** What the app accepts at once. */

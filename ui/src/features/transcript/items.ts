@@ -30,36 +30,34 @@ export interface ItemsInput {
 export function transcriptItems(input: ItemsInput): Item[] {
   const { index, path, calls } = input;
   const items: Item[] = [];
-  const nodes = path.flatMap((at) => index.nodes[at] ?? []);
-  const results = new Map(nodes.flatMap((node) => (node.role === "tool" && node.tool_call_id !== null ? [[node.tool_call_id, node] as const] : [])));
-  const asked = new Set(nodes.flatMap((node) => node.tool_calls));
+  const { asked, results, endings } = readPath(input);
   const pauses = groupBy(input.interrupts, (row) => row.anchor);
-  const endings = endingsByNode(nodes, input.turns);
-  const forked = (node: NodeRow): boolean => {
-    const at = index.at.get(node.id);
-    return at !== undefined && num(index.childCount, num(index.parent, at)) > 1;
-  };
+  // By position, not by id: a path may have 100,000 steps.
+  const isFork = (at: number): boolean => num(index.childCount, num(index.parent, at)) > 1;
 
-  nodes.forEach((node, step) => {
+  for (let step = 0; step < path.length; step += 1) {
+    const at = path[step] ?? 0;
+    const node = index.nodes[at];
+    if (node === undefined) continue;
     // A tool message shows inside the card of the call it answers.
     const inCard = node.tool_call_id !== null && asked.has(node.tool_call_id);
-    if (!inCard) items.push({ kind: "message", key: node.id, node, number: step + 1, forked: forked(node) });
+    if (!inCard) items.push({ kind: "message", key: node.id, node, number: step + 1, forked: isFork(at) });
     for (const callId of node.tool_calls) {
-      const result = results.get(callId) ?? null;
+      const answer = results.get(callId);
       items.push({
-        kind: "tool", key: `tool:${node.id}:${callId}`, callId, asker: node, result, call: calls.get(callId) ?? null,
-        forked: result !== null && forked(result),
+        kind: "tool", key: `tool:${node.id}:${callId}`, callId, asker: node, result: (answer === undefined ? null : index.nodes[answer]) ?? null,
+        call: calls.get(callId) ?? null, forked: answer !== undefined && isFork(answer),
       });
     }
-    items.push(...(pauses.get(node.id) ?? []).map(pauseItem));
-    for (const turn of endings.get(node.id) ?? []) items.push({ kind: "ended", key: `ended:${turn.turn_id}`, turn });
-  });
+    if (pauses.size > 0) items.push(...(pauses.get(node.id) ?? []).map(pauseItem));
+    for (const turn of endings.get(at) ?? []) items.push({ kind: "ended", key: `ended:${turn.turn_id}`, turn });
+  }
 
   // A question that hangs on no known message holds every branch, so it shows on each.
   for (const interrupt of input.interrupts) {
     if (interrupt.anchor === null || !index.at.has(interrupt.anchor)) items.push(pauseItem(interrupt));
   }
-  const tip = nodes.at(-1)?.id ?? null;
+  const tip = index.nodes[path.at(-1) ?? -1]?.id ?? null;
   for (const call of calls.values()) {
     const streams = call.kind === "llm_call" && isOpenCall(call.status) && call.anchor === tip && !index.at.has(call.id);
     if (streams) items.push({ kind: "stream", key: call.id, call });
@@ -71,15 +69,33 @@ function pauseItem(interrupt: InterruptRow): Item {
   return { kind: "interrupt", key: pauseKey(interrupt.interrupt_id), interrupt };
 }
 
-/** A turn that went wrong is told below its last message on this path. */
-function endingsByNode(nodes: readonly NodeRow[], turns: ReadonlyMap<string, TurnRow>): Map<string, TurnRow[]> {
-  const last = new Map<string, string>();
-  for (const node of nodes) if (node.turn_id !== null) last.set(node.turn_id, node.id);
-  const wrong = [...last].flatMap(([turnId, nodeId]) => {
+interface PathFacts {
+  /** Calls asked for on this path. */
+  readonly asked: ReadonlySet<string>;
+  /** Place of the message that answers a call. */
+  readonly results: ReadonlyMap<string, number>;
+  /** A turn that went wrong is told below its last message on this path. */
+  readonly endings: ReadonlyMap<number, TurnRow[]>;
+}
+
+function readPath({ index, path, turns }: ItemsInput): PathFacts {
+  const asked = new Set<string>();
+  const results = new Map<string, number>();
+  const wrong = new Set([...turns.values()].filter((turn) => turn.status === "failed" || turn.status === "cancelled").map((turn) => turn.turn_id));
+  const last = new Map<string, number>();
+  for (const at of path) {
+    const node = index.nodes[at];
+    if (node === undefined) continue;
+    for (const call of node.tool_calls) asked.add(call);
+    if (node.role === "tool" && node.tool_call_id !== null) results.set(node.tool_call_id, at);
+    if (wrong.size > 0 && node.turn_id !== null && wrong.has(node.turn_id)) last.set(node.turn_id, at);
+  }
+  const endings = new Map<number, TurnRow[]>();
+  for (const [turnId, at] of last) {
     const turn = turns.get(turnId);
-    return turn !== undefined && (turn.status === "failed" || turn.status === "cancelled") ? [{ nodeId, turn }] : [];
-  });
-  return new Map([...groupBy(wrong, (each) => each.nodeId)].map(([nodeId, group]) => [nodeId, group.map((each) => each.turn)]));
+    if (turn !== undefined) endings.set(at, [...(endings.get(at) ?? []), turn]);
+  }
+  return { asked, results, endings };
 }
 
 function groupBy<Row, Key>(rows: readonly Row[], key: (row: Row) => Key | null): Map<Key, Row[]> {

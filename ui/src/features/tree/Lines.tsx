@@ -31,6 +31,7 @@ export function Lines({ row, at, layout, paths, tool }: LinesProps) {
   const crossed: readonly [number, Tone][] = [[crossingLane(layout, paths.active, at), "active"], [crossingLane(layout, paths.viewed, at), "viewed"]];
   const toneOfLane = (lane: number): Tone => crossed.find(([crossing]) => crossing === lane)?.[1] ?? "plain";
   const own: Tone = row.active ? "active" : isOnRowPath(paths.viewed, at) ? "viewed" : "plain";
+  const gap = row.kind === "fold" ? 9 : 0;
   const below = layout.rows[at + 1];
   const goesOn = row.active ? at < layout.headRow || below?.active === true : own === "viewed" && at < (paths.viewed.at(-1) ?? -1);
   return (
@@ -38,15 +39,16 @@ export function Lines({ row, at, layout, paths, tool }: LinesProps) {
       {Array.from({ length: row.lane }, (_, lane) => (
         <path key={lane} d={`M${x(lane)} 0V${rowHeight}`} data-tone={toneOfLane(lane)} />
       ))}
-      {row.parent >= 0 && <path d={row.side ? bend(x(row.lane - 1), x(row.lane)) : `M${x(row.lane)} 0V${middle}`} data-tone={own} />}
-      {row.continues && <path d={`M${x(row.lane)} ${middle}V${rowHeight}`} data-tone={goesOn ? own : "plain"} />}
+      {row.parent >= 0 && <path d={row.side ? bend(x(row.lane - 1), x(row.lane)) : `M${x(row.lane)} 0V${middle - gap}`} data-tone={own} />}
+      {row.continues && <path d={`M${x(row.lane)} ${middle + gap}V${rowHeight}`} data-tone={goesOn ? own : "plain"} />}
       <Sign row={row} cx={x(row.lane)} tone={own} tool={tool} />
     </svg>
   );
 }
 
 function bend(from: number, to: number): string {
-  return `M${from} 0C${from} ${middle * 0.8} ${to} ${middle * 0.2} ${to} ${middle}`;
+  // Begins in the row above, where the same lane runs on anyway: half a row is too short for a smooth bend.
+  return `M${from} ${-middle * 0.7}C${from} ${middle * 0.5} ${to} ${-middle * 0.4} ${to} ${middle}`;
 }
 
 function Sign({ row, cx, tone, tool }: { row: Row; cx: number; tone: Tone; tool: boolean }) {
@@ -59,7 +61,7 @@ function Sign({ row, cx, tone, tool }: { row: Row; cx: number; tone: Tone; tool:
         </g>
       );
     case "call": return <circle className={css.call} cx={cx} cy={middle} r="5" />;
-    case "fold": return <g className={css.fold}>{[-5, 0, 5].map((dy) => <circle key={dy} cx={cx} cy={middle + dy} r="1.7" />)}</g>;
+    case "fold": return <g className={css.fold} data-tone={tone}>{[-5, 0, 5].map((dy) => <circle key={dy} cx={cx} cy={middle + dy} r="1.7" />)}</g>;
     case "start": return <circle className={css.node} cx={cx} cy={middle} r="3" data-tone={tone} />;
     case "node":
       if (row.head) return <g className={css.head}><circle cx={cx} cy={middle} r="6.5" /><circle cx={cx} cy={middle} r="2.4" /></g>;

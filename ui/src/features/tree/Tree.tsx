@@ -1,5 +1,5 @@
 /** The message tree as a git-like graph: only rows in sight exist in the document, each with the piece of the lines that crosses it. */
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronUp, X } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 import { useActions } from "../../actions/hooks";
@@ -22,7 +22,10 @@ export function Tree() {
   const focusKey = useView((now) => now.focusKey);
   const find = useView((now) => now.find);
   const layout = useTreeLayout(model, opened, focusKey);
+  const focusAt = focusKey === null ? layout.headRow : rowOfKey(layout, focusKey);
   const scroller = useRef<HTMLDivElement>(null);
+  // Its functions read the newest measures on purpose.
+  // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: layout.rows.length,
     getScrollElement: () => scroller.current,
@@ -31,9 +34,13 @@ export function Tree() {
     overscan: 6,
     paddingStart: 6,
     paddingEnd: 12,
+    // The row in focus stays in the document: the tree names it to screen readers.
+    rangeExtractor: (range) => {
+      const shown = defaultRangeExtractor(range);
+      return focusAt < 0 || focusAt >= range.count || shown.includes(focusAt) ? shown : [...shown, focusAt].sort((a, b) => a - b);
+    },
   });
 
-  const focusAt = focusKey === null ? layout.headRow : rowOfKey(layout, focusKey);
   const focusRow = layout.rows[focusAt] ?? layout.rows[layout.headRow];
   const paths = useMemo(
     () => ({ active: rowPath(layout, model.followed.head_id), viewed: model.active ? [] : rowPath(layout, model.tip) }),
@@ -96,11 +103,11 @@ export function Tree() {
     <div className={css.pane}>
       {find !== null && <FindInTree text={find} model={model} onFound={(id) => operations.show(id)} onClose={() => { view.setState({ find: null }); scroller.current?.focus(); }} />}
       <Unanchored layout={layout} model={model} />
+      {layout.rows.length === 0 && <p className={css.empty}>No message yet.</p>}
       <div
         ref={scroller} className={css.tree} role="tree" aria-label="Message tree" tabIndex={0} onKeyDown={onKeyDown}
         aria-activedescendant={focusRow === undefined ? undefined : rowDomId(focusRow.key)}
       >
-        {layout.rows.length === 0 && <p className={css.empty}>No message yet.</p>}
         <div className={css.rows} style={{ height: virtual.getTotalSize() }} role="presentation">
           {virtual.getVirtualItems().map((item) => {
             const row = layout.rows[item.index];
@@ -126,16 +133,22 @@ function toggled(set: ReadonlySet<string>, key: string): ReadonlySet<string> {
 
 function useTreeLayout(model: Model, opened: ReadonlySet<string>, focusKey: string | null): Layout {
   const { index, followed, tip } = model;
-  const calls = useMemo(() => [...followed.calls.values()].filter((call) => isOpenCall(call.status)), [followed.calls]);
-  // The same rows when nothing of the shape changed, so that letters of a reply cost nothing here.
+  const calls = useSame(useMemo(() => [...followed.calls.values()].filter((call) => isOpenCall(call.status)).map(({ id, anchor }) => ({ id, anchor })), [followed.calls]));
+  const pauses = useSame(useMemo(() => followed.interrupts.map((row) => ({ id: row.interrupt_id, anchor: row.anchor })), [followed.interrupts]));
   return useMemo(
-    () => layoutTree({
-      index, headId: followed.head_id, expanded: opened, calls,
-      pauses: followed.interrupts.map((row) => ({ id: row.interrupt_id, anchor: row.anchor })),
-      reveal: new Set([tip, focusKey].flatMap((id) => id ?? [])),
-    }),
-    [index, followed.head_id, followed.interrupts, calls, opened, tip, focusKey],
+    () => layoutTree({ index, headId: followed.head_id, expanded: opened, calls, pauses, reveal: new Set([tip, focusKey].flatMap((id) => id ?? [])) }),
+    [index, followed.head_id, pauses, calls, opened, tip, focusKey],
   );
+}
+
+type Hung = readonly { readonly id: string; readonly anchor: string | null }[];
+
+/** The list from before while it says the same: each step of a session brings new lists, few of them a new shape. */
+function useSame(list: Hung): Hung {
+  const [kept, keep] = useState(list);
+  const same = kept.length === list.length && list.every((each, at) => each.id === kept[at]?.id && each.anchor === kept[at]?.anchor);
+  if (!same) keep(list);
+  return same ? kept : list;
 }
 
 interface TreeRowProps {
@@ -154,6 +167,8 @@ function TreeRow({ row, at, top, layout, model, paths, focused, onPick, onMakeAc
   const now = useNow();
   const words = describeRow(layout, row, model, now);
   return (
+    // The tree has the focus and the keys; its rows are named to screen readers by aria-activedescendant.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
     <div
       id={rowDomId(row.key)} role="treeitem" aria-level={row.lane + 1} aria-selected={focused} aria-label={words.name}
       aria-expanded={row.kind === "fold" ? false : row.kind === "node" && row.opened ? true : undefined}

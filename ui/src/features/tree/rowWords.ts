@@ -69,7 +69,7 @@ function message(layout: Layout, row: Extract<Row, { kind: "node" }>, model: Mod
   const node = layout.index.nodes[row.node] as NodeRow;
   const { ids, position } = siblingsOf(layout.index, node.id);
   const aside = ids.length < 2 ? null : node.role === "user" && position > 0 ? `edited · ${position + 1}/${ids.length}` : `${position + 1}/${ids.length}`;
-  const below = row.head ? headLine(model, now) : row.side ? `branch ${num(layout.index.branch, row.node)}` : null;
+  const below = row.head ? headLine(model, now) : branchLine(layout, row);
   const base: Drawn = { ...bare, label: node.label, aside, below, hint: node.label };
   switch (node.role) {
     case "assistant": return { ...base, who: `${model.followed.session.agent_id}:`, label: node.label === "" ? "(no text)" : node.label };
@@ -77,6 +77,16 @@ function message(layout: Layout, row: Extract<Row, { kind: "node" }>, model: Mod
     case "system": return { ...base, who: "System:" };
     default: return base;
   }
+}
+
+/** Names the branch where it begins, and where it leaves the active path. */
+function branchLine(layout: Layout, row: Extract<Row, { kind: "node" }>): string | null {
+  const { index } = layout;
+  const up = num(index.parent, row.node);
+  if (num(index.childCount, up) < 2) return null;
+  const branch = num(index.branch, row.node);
+  const leaves = layout.rows[row.parent]?.active === true && !row.active;
+  return leaves || branch !== num(index.branch, up) ? `branch ${branch}` : null;
 }
 
 function tool(base: Drawn, node: NodeRow, model: Model): Drawn {
