@@ -14,7 +14,9 @@ export function App({ transport, router, onDesk }: { transport: Transport; route
   const [desk] = useState(() => createDesk(transport));
   const [registry] = useState(createRegistry);
   useEffect(() => desk.start(), [desk]);
-  useEffect(() => onDesk?.(desk), [desk, onDesk]);
+  useEffect(() => {
+    onDesk?.(desk);
+  }, [desk, onDesk]);
   useEffect(() => transport.onShell?.((event) => hear(event, desk, (path) => void router.navigate(path))), [transport, desk, router]);
   return (
     <DeskContext value={desk}>

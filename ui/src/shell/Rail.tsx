@@ -21,7 +21,8 @@ export function Rail() {
   const snoozed = useDeskState((state) => state.snoozed);
   const newest = useMemo(() => newestSessions(sessions), [sessions]);
   const waitingCount = useMemo(() => openInterrupts(interrupts).filter((row) => !hiddenNow(snoozed, row, now)).length, [interrupts, snoozed, now]);
-  const waiting = newest.filter((row) => row.activity === "waiting_for_you");
+  // Who waits longest stands first, as in the inbox.
+  const waiting = newest.filter((row) => row.activity === "waiting_for_you").reverse();
   const running = newest.filter((row) => row.activity === "running" || row.activity === "waiting_for_tool");
   return (
     <nav className={css.rail} aria-label="Main">

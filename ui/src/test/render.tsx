@@ -15,10 +15,14 @@ export async function open(transport: FakeTransport, path: string): Promise<Wind
   const router = memoryRouter(path);
   const held: { desk?: Desk } = {};
   const result = render(<App transport={transport} router={router} onDesk={(desk) => (held.desk = desk)} />);
-  // Bootstrap and the first frames arrive in microtasks.
-  await act(async () => {
-    for (let turn = 0; turn < 8; turn++) await Promise.resolve();
-  });
+  await settle();
   if (held.desk === undefined) throw new Error("the window did not start");
   return { ...result, desk: held.desk, router };
+}
+
+/** Lets what is under way in microtasks arrive: the fake answers in no other way. */
+export async function settle(): Promise<void> {
+  await act(async () => {
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  });
 }

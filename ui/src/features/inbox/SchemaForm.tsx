@@ -1,12 +1,13 @@
 // The form of a `responseSchema`. It draws and reports; what is sent is checked once more where it is sent.
 
-import Form from "@rjsf/core";
-import { getDefaultFormState, type IconButtonProps, type RJSFSchema, type TemplatesType } from "@rjsf/utils";
+// Not the package's index: that pulls in its test registry and with it a validator that needs eval.
+import Form from "@rjsf/core/lib/components/Form.js";
+import { getDefaultFormState, type IconButtonProps, type RJSFSchema, type TemplatesType, type UiSchema } from "@rjsf/utils";
 import { ArrowDown, ArrowUp, Copy, Plus, X } from "lucide-react";
 import { useMemo, useState, type ReactNode } from "react";
 import { Button, IconButton } from "../../components/Button";
 import css from "./SchemaForm.module.css";
-import { formValidator, withTitledEnums } from "./validator";
+import { formValidator, forDrawing } from "./validator";
 
 export interface SchemaFormProps {
   schema: Record<string, unknown>;
@@ -21,7 +22,8 @@ export interface SchemaFormProps {
 }
 
 export default function SchemaForm({ schema, value, onChange, idPrefix, disabled, strict }: SchemaFormProps) {
-  const shown = useMemo(() => withTitledEnums(schema) as RJSFSchema, [schema]);
+  const shown = useMemo(() => forDrawing(schema) as RJSFSchema, [schema]);
+  const ui = useMemo(() => ({ ...looks(shown), "ui:submitButtonOptions": { norender: true } }), [shown]);
   const [touched, setTouched] = useState(false);
   return (
     <Form
@@ -40,9 +42,17 @@ export default function SchemaForm({ schema, value, onChange, idPrefix, disabled
       liveValidate={touched || strict ? "onChange" : false}
       showErrorList={false}
       templates={templates}
-      uiSchema={{ "ui:submitButtonOptions": { norender: true } }}
+      uiSchema={ui}
     />
   );
+}
+
+/** Choosing several of a few reads better as boxes to tick than as a list to hold Ctrl over. */
+function looks(schema: RJSFSchema): UiSchema {
+  const items = typeof schema.items === "object" && !Array.isArray(schema.items) ? schema.items : undefined;
+  if (items?.enum !== undefined || items?.oneOf !== undefined) return { "ui:widget": "checkboxes" };
+  if (items !== undefined) return { items: looks(items as RJSFSchema) };
+  return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, member]) => [name, typeof member === "object" ? looks(member as RJSFSchema) : {}]));
 }
 
 /** The value a form starts with. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { canShow, faults, withTitledEnums } from "./validator";
+import { canShow, faults, forDrawing } from "./validator";
 
 const order = {
   type: "object",
@@ -56,7 +56,7 @@ describe("a schema a form cannot show is answered as JSON", () => {
 });
 
 test("names beside an enum become the titles of its choices", () => {
-  expect(withTitledEnums({ type: "string", enum: ["a", "b"], enumNames: ["First", "Second"] })).toEqual({
+  expect(forDrawing({ type: "string", enum: ["a", "b"], enumNames: ["First", "Second"] })).toEqual({
     type: "string",
     oneOf: [{ const: "a", title: "First" }, { const: "b", title: "Second" }],
   });

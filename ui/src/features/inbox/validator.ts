@@ -87,12 +87,23 @@ function isConst(choice: unknown): boolean {
   return typeof choice === "object" && choice !== null && "const" in choice;
 }
 
-/** Titles beside an enum (`enumNames`) in the form that shows them; checking always uses the schema as it was given. */
-export function withTitledEnums(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withTitledEnums);
+/**
+ * The schema as the form library draws it best: titles beside an enum (`enumNames`) as titled choices, and choices with the type
+ * their values have. Checking always uses the schema as it was given.
+ */
+export function forDrawing(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(forDrawing);
   if (typeof schema !== "object" || schema === null) return schema;
-  const part = Object.fromEntries(Object.entries(schema).map(([name, member]) => [name, withTitledEnums(member)]));
+  const part = typed(Object.fromEntries(Object.entries(schema).map(([name, member]) => [name, forDrawing(member)])));
   const { enum: values, enumNames: names, ...other } = part;
   if (!Array.isArray(values) || !Array.isArray(names)) return part;
   return { ...other, oneOf: values.map((value: unknown, index) => ({ const: value, title: typeof names[index] === "string" ? names[index] : String(value) })) };
+}
+
+function typed(part: Record<string, unknown>): Record<string, unknown> {
+  const choices = Array.isArray(part.enum) ? part.enum : Array.isArray(part.oneOf) && part.oneOf.every(isConst) ? part.oneOf.map((choice: { const: unknown }) => choice.const) : null;
+  if (part.type !== undefined || choices === null) return part;
+  const types = new Set(choices.map((value) => typeof value));
+  const only = types.size === 1 ? [...types][0] : undefined;
+  return only === "string" || only === "number" || only === "boolean" ? { ...part, type: only } : part;
 }
