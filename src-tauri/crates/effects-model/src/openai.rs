@@ -234,7 +234,7 @@ impl Collector {
     /// opens a call, any other goes on with the last.
     fn position(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
         let found = match index {
-            Some(index) => self.calls.iter().position(|call| call.index == Some(index)),
+            Some(index) => self.calls.iter().rposition(|call| call.index == Some(index)),
             None if !id.is_empty() => self.calls.iter().position(|call| call.id == id),
             None if name.is_empty() => self.calls.len().checked_sub(1),
             None => None,

@@ -3,7 +3,6 @@
 //! Which replies are used up is counted in the session's log, not here, so a restart changes nothing.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use holdpoint_core::message::{Content, ErrorCode, ErrorInfo, LlmRequest, LlmResponse, Message, Role, ToolCall, Usage};
@@ -324,10 +323,4 @@ fn parse_error(raw: Value, at: &str) -> Result<Failure, String> {
 
 fn read<T: DeserializeOwned>(value: Value, at: &str) -> Result<T, String> {
     serde_json::from_value(value).map_err(|error| format!("{at}: {error}"))
-}
-
-impl fmt::Display for Script {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} replies)", self.path, self.replies.len())
-    }
 }

@@ -1,0 +1,39 @@
+//! Built-ins that no interrupt handler reaches. A file, and so a process, of its own: its threads hang until it ends.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use holdpoint_core::event::WorkerRef;
+use holdpoint_effects_worker::{WorkerBlock, Workers};
+use holdpoint_runtime::runner::{DecisionCall, WorkerRunner};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+const SOURCE: &str = "export function decide({ hang }) {
+    if (hang) Array.prototype.lastIndexOf.call({ length: Number.MAX_SAFE_INTEGER }, 1);
+    return { state: 'fine' };
+}";
+
+fn call(request: Value) -> DecisionCall {
+    let worker = WorkerRef { id: "w".to_owned(), url: None, file: None };
+    DecisionCall { worker, request: Arc::new(request), deltas: None, format: None }
+}
+
+#[tokio::test]
+async fn a_script_stuck_in_a_built_in_is_given_up_from_outside_and_not_for_ever_p29() {
+    let dir = tempfile::tempdir().expect("a temp folder");
+    let path = dir.path().join("worker.mjs");
+    std::fs::write(&path, SOURCE).expect("the script is written");
+    let workers = Workers::new([("w".to_owned(), WorkerBlock::File { path, cpu_ms: 100, memory_mb: 64 })]);
+    let decide = |request| workers.decide(call(request), CancellationToken::new());
+    for _ in 0..4 {
+        assert_eq!(decide(json!({"hang": false})).await, Ok(json!({"state": "fine"})), "another thread goes on");
+        let start = Instant::now();
+        let failure = decide(json!({"hang": true})).await.expect_err("the built-in outlasts the limit");
+        assert_eq!((failure.error.code.as_str(), failure.retryable), ("deadline_exceeded", false));
+        assert_eq!(failure.error.message, "worker.mjs ran longer than cpu_ms = 100");
+        assert!(start.elapsed() < Duration::from_millis(1100), "took {:?}", start.elapsed());
+    }
+    let refused = decide(json!({"hang": false})).await.expect_err("four threads hang");
+    assert_eq!(refused.error.message, "worker.mjs: earlier decisions still hang in it; mend the script and restart");
+}
