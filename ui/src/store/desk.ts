@@ -2,7 +2,7 @@
 
 import { createStore, type StoreApi } from "zustand/vanilla";
 import { asRefusal, type Line, type Transport } from "../transport/transport";
-import type { Bootstrap, Command, Frame, Receipt } from "../wire";
+import type { Bootstrap, CardKey, Command, Frame, Receipt } from "../wire";
 import { applyAll } from "./apply";
 import { ulid } from "./id";
 import { emptyState, readSettings, type Settings, type State } from "./state";
@@ -42,6 +42,8 @@ export interface Desk {
   /** Keeps a draft; undefined forgets it. */
   draft(key: string, value: unknown): void;
   saveSettings(change: Partial<Settings>): void;
+  /** A card is on screen until the returned function is called: the shell raises no notification for it. */
+  cardShown(card: CardKey): () => void;
   toast(kind: Toast["kind"], text: string): void;
   dismissToast(id: string): void;
   /** Shows a failure as a toast, for buttons without a place of their own for it. */
@@ -111,6 +113,14 @@ export function createDesk(transport: Transport): Desk {
     };
   }
 
+  const shownCards = new Set<CardKey>();
+  function tellShown(): void {
+    // A card that gives way to the next one is told once, with what is on screen then.
+    queueMicrotask(() => {
+      transport.setVisibleInterrupts?.([...shownCards]).catch(() => undefined);
+    });
+  }
+
   const drafts = draftWriter(transport, (text) => toast("refused", text));
 
   function toast(kind: Toast["kind"], text: string): void {
@@ -142,6 +152,14 @@ export function createDesk(transport: Transport): Desk {
       const settings = { ...store.getState().settings, ...change };
       store.setState({ settings });
       transport.saveSettings(settings).catch((thrown: unknown) => toast("refused", asRefusal(thrown).message));
+    },
+    cardShown(card) {
+      shownCards.add(card);
+      tellShown();
+      return () => {
+        shownCards.delete(card);
+        tellShown();
+      };
     },
     toast,
     dismissToast: (id) => ui.setState((state) => ({ toasts: state.toasts.filter((each) => each.id !== id) })),

@@ -27,14 +27,14 @@ export interface Transport {
   unsnooze(sessionId: string, interruptId: string): Promise<void>;
 
   // What only some surfaces can do. Absent means: show nothing for it.
-  openExternal?(url: string): Promise<void>;
-  notificationTest?(): Promise<NotificationStatus>;
+  openExternal?: (url: string) => Promise<void>;
+  notificationTest?: () => Promise<NotificationStatus>;
   /** Whether a notification would reach a person now. */
-  notificationStatus?(): Promise<NotificationStatus>;
+  notificationStatus?: () => Promise<NotificationStatus>;
   /** What the shell has to say: show a question, how an answer from a notification went. */
-  onShell?(listener: (event: ShellEvent) => void): () => void;
+  onShell?: (listener: (event: ShellEvent) => void) => () => void;
   /** The cards on screen: the shell raises no notification for them while the window has the focus. */
-  setVisibleInterrupts?(cards: CardKey[]): Promise<void>;
+  setVisibleInterrupts?: (cards: CardKey[]) => Promise<void>;
 }
 
 export type Line = "open" | "lost";

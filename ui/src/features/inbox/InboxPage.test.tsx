@@ -1,5 +1,4 @@
 import { act, fireEvent, screen, within } from "@testing-library/react";
-import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { open, settle } from "../../test/render";
 import { aBootstrap, aForecast, aSession, anInterrupt, createFake, type FakeTransport } from "../../transport/fake";
@@ -284,7 +283,7 @@ describe("drafts", () => {
 
 describe("the card", () => {
   test("hostile markdown draws no image, script or markup, and names the host of a link (I-83)", async () => {
-    const message = 'Read this <img src=x onerror="alert(1)"> ![spy](https://evil.example/p.png)\n\n<script>alert(1)</script> [click](javascript:alert(1)) [docs](https://docs.example.org/a) <b>bold</b>';
+    const message = 'Read this <img src=x onerror="alert(1)"> ![spy](https://evil.example/p.png)\n\n<script>alert(1)</script>\n\n[click](javascript:alert(1)) [docs](https://docs.example.org/a) <b>bold</b>';
     const { container } = await open(fakeWith(ask("int_1", { message })), "/inbox/sesn_1/int_1");
     const card = screen.getByRole("article");
     expect(card.querySelector("img, script, iframe, b[onclick], a[href^='javascript']")).toBeNull();
@@ -375,17 +374,16 @@ describe("the list", () => {
   });
 
   test("a snoozed question hides here only, and can be shown again", async () => {
-    vi.useRealTimers();
-    const user = userEvent.setup();
     const fake = fakeWith(...rows);
     await open(fake, "/inbox/sesn_1/int_1");
-    await user.keyboard("s");
-    await user.click(await screen.findByRole("menuitem", { name: "1 hour" }));
+    press("s");
     await settle();
-    expect(fake.calls("snooze")[0]).toEqual([{ session_id: "sesn_1", interrupt_id: "int_1", until: expect.any(String) }]);
+    fireEvent.click(screen.getByRole("menuitem", { name: "1 hour" }));
+    await settle();
+    expect(fake.calls("snooze")[0]).toEqual([{ session_id: "sesn_1", interrupt_id: "int_1", until: "2026-11-30T13:10:00.000Z" }]);
     expect(questions()).toEqual(["Risky?, high risk", "Newest?"]);
-    await user.click(screen.getByRole("button", { name: /1 hidden/ }));
-    await user.click(screen.getByRole("button", { name: "Show again" }));
+    fireEvent.click(screen.getByText(/1 hidden$/, { selector: "button" }));
+    fireEvent.click(screen.getByText("Show again"));
     await settle();
     expect(questions()).toHaveLength(3);
   });

@@ -64,11 +64,6 @@ export function InboxPage() {
     if (chosenKey === null && first !== undefined) show(first, true);
   }, [chosenKey, first, show]);
 
-  useEffect(() => {
-    void desk.transport.setVisibleInterrupts?.(chosen === undefined || chosen.closed_at !== null ? [] : [{ session_id: chosen.session_id, interrupt_id: chosen.interrupt_id }]);
-  }, [desk, chosen]);
-  useEffect(() => () => void desk.transport.setVisibleInterrupts?.([]), [desk]);
-
   function move(by: number): void {
     const at = awake.findIndex((row) => interruptKey(row) === chosenKey);
     const next = at < 0 ? awake[by > 0 ? 0 : awake.length - 1] : awake[Math.min(awake.length - 1, Math.max(0, at + by))];
@@ -259,9 +254,10 @@ function LineView(props: { line: Line; chosenKey: string | null; pendingKeys: Re
 }
 
 function CustomSnooze({ open, onClose, onChoose }: { open: boolean; onClose: () => void; onChoose: (until: Date) => void }) {
+  const now = useNow(1000);
   const [text, setText] = useState("");
   const until = new Date(text);
-  const usable = !Number.isNaN(until.getTime()) && until.getTime() > Date.now();
+  const usable = !Number.isNaN(until.getTime()) && until.getTime() > now;
   return (
     <Dialog
       open={open}

@@ -1,7 +1,7 @@
 // One question with everything needed to answer it well. The same card stands in the inbox and inside a transcript.
 
 import { ExternalLink } from "lucide-react";
-import { useId, useMemo, useRef, type ReactNode } from "react";
+import { useEffect, useId, useMemo, useRef, type ReactNode } from "react";
 import { Link } from "react-router";
 import { Chip } from "../../components/Chip";
 import { Mark } from "../../components/Mark";
@@ -9,6 +9,7 @@ import { HostLink, Markdown } from "../../components/Markdown";
 import { exact, ago, expiry, useNow } from "../../components/time";
 import { Visible } from "../../components/Visible";
 import { sessionPath } from "../../paths";
+import { useDesk } from "../../store/hooks";
 import { sessionTitle } from "../../store/selectors";
 import type { InterruptRow } from "../../wire";
 import { AnswerPart } from "./AnswerPart";
@@ -36,6 +37,9 @@ export function InterruptCard({ row, context, onAnswered, children }: InterruptC
   const card = useRef<HTMLElement>(null);
   const title = useId();
   const closed = row.closed_at !== null;
+  const desk = useDesk();
+  const { session_id, interrupt_id } = row;
+  useEffect(() => (closed ? undefined : desk.cardShown({ session_id, interrupt_id })), [desk, closed, session_id, interrupt_id]);
   return (
     <article
       ref={card}

@@ -51,8 +51,8 @@ export default function SchemaForm({ schema, value, onChange, idPrefix, disabled
 function looks(schema: RJSFSchema): UiSchema {
   const items = typeof schema.items === "object" && !Array.isArray(schema.items) ? schema.items : undefined;
   if (items?.enum !== undefined || items?.oneOf !== undefined) return { "ui:widget": "checkboxes" };
-  if (items !== undefined) return { items: looks(items as RJSFSchema) };
-  return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, member]) => [name, typeof member === "object" ? looks(member as RJSFSchema) : {}]));
+  if (items !== undefined) return { items: looks(items) };
+  return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, member]) => [name, typeof member === "object" ? looks(member) : {}]));
 }
 
 /** The value a form starts with. */
@@ -83,5 +83,5 @@ const templates: Partial<TemplatesType> = {
     CopyButton: icon("Copy", <Copy />),
     ClearButton: icon("Clear", <X />),
     SubmitButton: () => null,
-  } as TemplatesType["ButtonTemplates"],
+  },
 };
