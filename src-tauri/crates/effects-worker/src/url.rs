@@ -29,7 +29,8 @@ impl LazyClient {
     pub fn get(&self) -> Result<&Client, Failure> {
         let made = self.0.get_or_init(|| {
             // A redirect would carry the session to a host nobody configured.
-            let client = Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none());
+            // A kept connection can outlive the service behind it: a fresh one per decision tells at once that a worker is gone.
+            let client = Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none()).pool_max_idle_per_host(0);
             client.build().map_err(|error| error.to_string())
         });
         made.as_ref().map_err(|reason| permanent(ErrorCode::Internal, format!("The HTTP client cannot start: {reason}")))
