@@ -17,7 +17,7 @@ export function Interrupts() {
   const open = model.followed.interrupts;
   return (
     <div className={css.scroll}>
-      <h3 className={css.heading}>Open</h3>
+      <h2 className={css.heading}>Open</h2>
       {open.length === 0 && <p className={css.note}>No question is open.</p>}
       <ul>
         {open.map((row) => (
@@ -29,7 +29,7 @@ export function Interrupts() {
           </li>
         ))}
       </ul>
-      <h3 className={css.heading}>Past</h3>
+      <h2 className={css.heading}>Past</h2>
       {/* A question that closed is past: then the past is read anew. */}
       <Past key={open.map((row) => `${row.interrupt_id} ${row.opened_seq}`).join(" ")} />
     </div>

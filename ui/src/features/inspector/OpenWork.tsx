@@ -50,7 +50,7 @@ export function OpenWork() {
 function Group({ title, children }: { title: string; children: React.ReactNode }) {
   return (
     <section aria-label={title}>
-      <h3 className={css.heading}>{title}</h3>
+      <h2 className={css.heading}>{title}</h2>
       <ul>{children}</ul>
     </section>
   );

@@ -19,7 +19,7 @@ function Data({ title, value, none }: { title: string; value: unknown; none: str
   const absent = value === null || value === undefined;
   return (
     <section className={css.data}>
-      <h3 className={css.heading}>{title}</h3>
+      <h2 className={css.heading}>{title}</h2>
       {absent ? <p className={css.note}>{none}</p> : <div className={css.json}><JsonTree value={value} label={title} /></div>}
     </section>
   );

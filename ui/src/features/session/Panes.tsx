@@ -1,5 +1,6 @@
 /** The three panes side by side; their widths are remembered with the settings. */
 import { PanelLeft, PanelRight } from "lucide-react";
+import { useState } from "react";
 import { Group, Panel, Separator, usePanelRef } from "react-resizable-panels";
 import { useActions } from "../../actions/hooks";
 import { useDesk } from "../../store/hooks";
@@ -11,10 +12,16 @@ import css from "./Session.module.css";
 
 const setting = "session_panes";
 
+/** Widths in pixels. In a small window the panes beside the transcript begin narrower, so that all three fit. */
+const wide = { tree: 264, inspector: 304 };
+const narrow = { tree: 190, inspector: 220 };
+const narrowBelow = 1100;
+
 export function Panes() {
   const desk = useDesk();
   const tree = usePanelRef();
   const inspector = usePanelRef();
+  const [first] = useState(() => (window.innerWidth < narrowBelow ? narrow : wide));
   const toggle = (pane: typeof tree): void => {
     if (pane.current?.isCollapsed() === true) pane.current.expand();
     else pane.current?.collapse();
@@ -28,14 +35,14 @@ export function Panes() {
       className={css.panes} defaultLayout={readWidths(desk.store.getState().settings[setting])}
       onLayoutChanged={(layout, meta) => { if (meta.isUserInteraction) desk.saveSettings({ [setting]: layout }); }}
     >
-      <Panel id="tree" panelRef={tree} className={css.treePane} collapsible minSize={160} defaultSize={264} groupResizeBehavior="preserve-pixel-size"><Tree /></Panel>
+      <Panel id="tree" panelRef={tree} className={css.treePane} collapsible minSize={160} defaultSize={first.tree} groupResizeBehavior="preserve-pixel-size"><Tree /></Panel>
       <Separator className={css.separator} aria-label="Width of the tree" />
-      <Panel id="transcript" className={css.talk} minSize={340}>
+      <Panel id="transcript" className={css.talk} minSize={260}>
         <Transcript />
         <Composer />
       </Panel>
       <Separator className={css.separator} aria-label="Width of the inspector" />
-      <Panel id="inspector" panelRef={inspector} className={css.inspectorPane} collapsible minSize={220} defaultSize={304} groupResizeBehavior="preserve-pixel-size"><Inspector /></Panel>
+      <Panel id="inspector" panelRef={inspector} className={css.inspectorPane} collapsible minSize={220} defaultSize={first.inspector} groupResizeBehavior="preserve-pixel-size"><Inspector /></Panel>
     </Group>
   );
 }

@@ -58,7 +58,7 @@ function Part({ title, text }: { title: string; text: string }) {
   const value = parsedOrText(text);
   return (
     <section>
-      <h4>{title}</h4>
+      <h2>{title}</h2>
       {typeof value === "object" && value !== null ? (
         <JsonTree value={value} label={title} />
       ) : (

@@ -1,7 +1,7 @@
 /** The message tree as a git-like graph: only rows in sight exist in the document, each with the piece of the lines that crosses it. */
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronUp, X } from "lucide-react";
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 import { useActions } from "../../actions/hooks";
 import type { Action } from "../../actions/action";
 import { IconButton } from "../../components/Button";
@@ -93,11 +93,14 @@ export function Tree() {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (press(event.key)) event.preventDefault();
   };
-  const onRow = (row: Row): void => {
-    if (row.kind === "fold") perform({ type: "toggle_fold", key: row.key });
-    else if (row.kind === "pause") operations.showQuestion(row.id);
-    else perform({ type: "focus", key: row.key });
-  };
+  // One function for all rows, so that scrolling draws only those that come into sight.
+  const onPick = useCallback((picked: Row): void => {
+    if (picked.kind === "fold") view.setState((now) => ({ openedFolds: toggled(now.openedFolds, picked.key) }));
+    else if (picked.kind === "pause") operations.showQuestion(picked.id);
+    else if (picked.kind === "node") operations.show(picked.key);
+    else view.setState({ focusKey: picked.key });
+  }, [operations, view]);
+  const onMakeActive = useCallback((id: string): void => void operations.makeActive(id), [operations]);
 
   return (
     <div className={css.pane}>
@@ -114,7 +117,7 @@ export function Tree() {
             if (row === undefined) return null;
             return (
               <TreeRow key={item.key} at={item.index} top={item.start} row={row} layout={layout} model={model} paths={paths}
-                focused={row === focusRow} onPick={() => onRow(row)} onMakeActive={(id) => void operations.makeActive(id)} />
+                focused={row === focusRow} onPick={onPick} onMakeActive={onMakeActive} />
             );
           })}
         </div>
@@ -159,11 +162,11 @@ interface TreeRowProps {
   readonly model: Model;
   readonly paths: { readonly active: readonly number[]; readonly viewed: readonly number[] };
   readonly focused: boolean;
-  readonly onPick: () => void;
+  readonly onPick: (row: Row) => void;
   readonly onMakeActive: (id: string) => void;
 }
 
-function TreeRow({ row, at, top, layout, model, paths, focused, onPick, onMakeActive }: TreeRowProps) {
+const TreeRow = memo(function TreeRow({ row, at, top, layout, model, paths, focused, onPick, onMakeActive }: TreeRowProps) {
   const now = useNow();
   const words = describeRow(layout, row, model, now);
   return (
@@ -174,13 +177,13 @@ function TreeRow({ row, at, top, layout, model, paths, focused, onPick, onMakeAc
       aria-expanded={row.kind === "fold" ? false : row.kind === "node" && row.opened ? true : undefined}
       aria-current={row.kind === "node" && row.head ? "true" : undefined}
       className={css.row} data-kind={row.kind} data-active={row.active} style={{ transform: `translateY(${top}px)`, height: rowHeight, paddingLeft: textStart(row.lane, layout.lanes) }}
-      onClick={onPick} onDoubleClick={() => row.kind === "node" && onMakeActive(row.key)} title={words.hint}
+      onClick={() => onPick(row)} onDoubleClick={() => row.kind === "node" && onMakeActive(row.key)} title={words.hint}
     >
       <Lines row={row} at={at} layout={layout} paths={paths} tool={words.tool} />
       <RowText words={words} />
     </div>
   );
-}
+});
 
 function RowText({ words }: { words: RowWords }) {
   return (
