@@ -27,12 +27,24 @@ pub use crate::wire::retry_after_ms;
 #[derive(Clone, Debug)]
 pub enum ModelBlock {
     /// `base_url` includes `/v1`. Servers on the own machine need no key.
-    OpenAi { base_url: String, api_key: Option<Secret> },
+    OpenAi {
+        base_url: String,
+        api_key: Option<Secret>,
+    },
     /// OpenAI's wire, with the price in the usage.
-    OpenRouter { base_url: String, api_key: Option<Secret> },
+    OpenRouter {
+        base_url: String,
+        api_key: Option<Secret>,
+    },
     /// `base_url` does not include `/v1`. `cache_ttl` (`5m`, `1h`) turns prompt caching on.
-    Anthropic { base_url: String, api_key: Option<Secret>, cache_ttl: Option<String> },
-    Scripted { script: Script },
+    Anthropic {
+        base_url: String,
+        api_key: Option<Secret>,
+        cache_ttl: Option<String>,
+    },
+    Scripted {
+        script: Script,
+    },
 }
 
 impl ModelBlock {

@@ -1,18 +1,16 @@
 //! OpenAI's chat completions, as many servers speak it. Strict in what is sent, lenient in what is read.
 
-use holdpoint_core::message::{
-    Content, Effort, ErrorCode, LlmRequest, LlmResponse, LlmTool, Message, Role, ToolCall, Usage,
-};
+use holdpoint_core::message::{Content, Effort, ErrorCode, LlmRequest, LlmResponse, LlmTool, Message, Role, ToolCall, Usage};
 use holdpoint_core::money::Money;
 use holdpoint_runtime::runner::{Delta, DeltaSink, DeltaToolCall, Failure, ModelCall};
 use reqwest::Client;
 use serde_json::{Map, Value, json};
 
+use crate::StreamReader;
 use crate::failure::{in_stream, retryable};
 use crate::parts::{self, Part};
 use crate::secret::Secret;
 use crate::wire::Provider;
-use crate::StreamReader;
 
 const NAME: &str = "The model server";
 

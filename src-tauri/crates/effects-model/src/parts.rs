@@ -9,7 +9,10 @@ pub enum Part<'a> {
     /// Address of a picture: `data:` or `http(s):`.
     Image(String),
     /// A document as `data:` address, with its name.
-    File { name: &'a str, data: &'a str },
+    File {
+        name: &'a str,
+        data: &'a str,
+    },
     /// Something no provider is shown: the words that stand for it.
     Note(String),
 }
@@ -78,7 +81,10 @@ mod tests {
     #[test]
     fn every_part_becomes_something_a_model_can_read_p19_p21() {
         assert_eq!(read(&json!({"type": "text", "text": "hi"})), Part::Text("hi"));
-        assert_eq!(read(&json!({"type": "image", "data": "QQ==", "mimeType": "image/png"})), Part::Image("data:image/png;base64,QQ==".to_owned()));
+        assert_eq!(
+            read(&json!({"type": "image", "data": "QQ==", "mimeType": "image/png"})),
+            Part::Image("data:image/png;base64,QQ==".to_owned())
+        );
         assert_eq!(
             read(&json!({"type": "attachment", "id": "a", "mime": "text/csv", "size": 3, "uri": "blob:1"})),
             Part::Note("[attachment blob:1 text/csv – not shown to the model]".to_owned())

@@ -194,11 +194,7 @@ impl Output {
         }
         for (index, call) in self.tool_calls.iter().enumerate() {
             let id = if call.id.is_empty() { format!("#{index}") } else { call.id.clone() };
-            let call = DeltaToolCall {
-                id,
-                name: Some(call.function.name.clone()),
-                arguments: Some(call.function.arguments.clone()),
-            };
+            let call = DeltaToolCall { id, name: Some(call.function.name.clone()), arguments: Some(call.function.arguments.clone()) };
             deltas.send(Delta { tool_calls: Some(vec![call]), ..Delta::default() });
         }
         deltas.send(Delta { finish_reason: Some(self.finish_reason.clone()), ..Delta::default() });
@@ -254,7 +250,7 @@ impl Condition {
 /// The name of the tool whose call `message` answers: the latest call with its id counts.
 fn answered_tool<'a>(request: &'a LlmRequest, message: &'a Message) -> Option<&'a str> {
     let id = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool)?;
-    let calls = request.messages.iter().rev().flat_map(|earlier| earlier.calls());
+    let calls = request.messages.iter().rev().flat_map(Message::calls);
     let asked = calls.into_iter().find(|call| call.id == id);
     asked.map(|call| call.function.name.as_str()).or(message.name.as_deref())
 }

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
+use crate::StreamReader;
 use crate::failure::{by_status, permanent, retryable};
 use crate::secret::Secret;
-use crate::StreamReader;
 
 /// Only connecting has a time limit here; the run timeout is the runtime's.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,6 +1,5 @@
 //! The scripted model (P-32…P-36): a clock that stands still until a test moves it shows every wait exactly.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ fn call(messages: Vec<Message>, used: &[(u32, u32)]) -> ModelCall {
         llm: "main".to_owned(),
         request,
         stream: true,
-        script_used: BTreeMap::from_iter(used.iter().copied()),
+        script_used: used.iter().copied().collect(),
     }
 }
 
@@ -40,7 +39,11 @@ fn user(text: &str) -> Vec<Message> {
 /// Deltas with the milliseconds at which they came.
 type Heard = Arc<Mutex<Vec<(u64, Delta)>>>;
 
-async fn play_with(script: Script, call: ModelCall, cancel: CancellationToken) -> (Result<ModelReply, ModelFailure>, Vec<(u64, Delta)>, u64) {
+async fn play_with(
+    script: Script,
+    call: ModelCall,
+    cancel: CancellationToken,
+) -> (Result<ModelReply, ModelFailure>, Vec<(u64, Delta)>, u64) {
     let start = Instant::now();
     let heard: Heard = Arc::default();
     let into = Arc::clone(&heard);
@@ -203,16 +206,28 @@ async fn an_unknown_block_is_unroutable() {
     let models = Models::new([]);
     let outcome = models.run(call(user("x"), &[]), DeltaSink::new(|_| ()), CancellationToken::new()).await;
     let failure = outcome.expect_err("no such block").failure;
-    assert_eq!((failure.error.code.as_str(), failure.error.message.as_str()), ("unroutable", "No model block named \"main\" is configured"));
+    assert_eq!(
+        (failure.error.code.as_str(), failure.error.message.as_str()),
+        ("unroutable", "No model block named \"main\" is configured")
+    );
 }
 
 #[test]
 fn a_fault_in_a_script_is_named_with_its_path_p35() {
     let bad = |reply: Value| refused(&json!({"holdpoint_script": 1, "replies": [{}, reply]}).to_string());
-    assert_eq!(refused(r#"{"holdpoint_script": 2, "replies": []}"#), "demo.json: holdpoint_script: version 2 is not known, this engine reads 1");
-    assert_eq!(refused(r#"{"holdpoint_script": "1", "replies": []}"#), "demo.json: holdpoint_script: version \"1\" is not known, this engine reads 1");
+    assert_eq!(
+        refused(r#"{"holdpoint_script": 2, "replies": []}"#),
+        "demo.json: holdpoint_script: version 2 is not known, this engine reads 1"
+    );
+    assert_eq!(
+        refused(r#"{"holdpoint_script": "1", "replies": []}"#),
+        "demo.json: holdpoint_script: version \"1\" is not known, this engine reads 1"
+    );
     assert!(refused(r#"{"replies": []}"#).starts_with("demo.json: missing field `holdpoint_script`"), "no version");
-    assert!(refused(r#"{"holdpoint_script": 1, "replies": [], "reply": 1}"#).starts_with("demo.json: unknown field `reply`, expected"), "top");
+    assert!(
+        refused(r#"{"holdpoint_script": 1, "replies": [], "reply": 1}"#).starts_with("demo.json: unknown field `reply`, expected"),
+        "top"
+    );
     let starts = |reply: Value, start: &str| {
         let said = bad(reply);
         assert!(said.starts_with(start), "{said}");
@@ -221,7 +236,10 @@ fn a_fault_in_a_script_is_named_with_its_path_p35() {
     starts(json!({"match": {"rolle": "user"}}), "demo.json: replies[1].match: unknown field `rolle`, expected");
     starts(json!({"match": {"role": "human"}}), "demo.json: replies[1].match: unknown variant `human`");
     starts(json!({"match": {"regex": "("}}), "demo.json: replies[1].match.regex: ");
-    starts(json!({"tool_calls": [{"name": "a", "arguments": {}}, {"nam": "b"}]}), "demo.json: replies[1].tool_calls[1]: unknown field `nam`");
+    starts(
+        json!({"tool_calls": [{"name": "a", "arguments": {}}, {"nam": "b"}]}),
+        "demo.json: replies[1].tool_calls[1]: unknown field `nam`",
+    );
     starts(json!({"tool_calls": [{"name": "a", "arguments": [1]}]}), "demo.json: replies[1].tool_calls[0].arguments: [1] is neither");
     starts(json!({"usage": {"in": 1}}), "demo.json: replies[1].usage: unknown field `in`");
     starts(json!({"error": {"text": "x"}}), "demo.json: replies[1].error: unknown field `text`");

@@ -119,7 +119,11 @@ fn tool() -> LlmTool {
 
 fn conversation() -> Vec<Message> {
     let asked = Message {
-        tool_calls: Some(vec![ToolCall::new("call:1", "find", "{\"no\":7}"), ToolCall::new("c2", "find", "{broken"), ToolCall::new("c3", "find", "")]),
+        tool_calls: Some(vec![
+            ToolCall::new("call:1", "find", "{\"no\":7}"),
+            ToolCall::new("c2", "find", "{broken"),
+            ToolCall::new("c3", "find", ""),
+        ]),
         content: None,
         ..Message::new(Role::Assistant, "")
     };
@@ -186,13 +190,21 @@ async fn openrouter_is_asked_for_prices_and_reasons_with_an_object() {
     let body = outcome.sent.json();
     assert_eq!((&body["usage"], &body["reasoning"]), (&json!({"include": true}), &json!({"effort": "high", "exclude": true})));
     let usage = json!({"prompt_tokens": 10, "completion_tokens": 2, "cost": 0.00014, "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3}});
-    let chunks = [piece(json!({"content": "Hi", "images": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}]})), end("stop"), json!({"choices": [], "usage": usage})];
+    let chunks = [
+        piece(json!({"content": "Hi", "images": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}]})),
+        end("stop"),
+        json!({"choices": [], "usage": usage}),
+    ];
     let said = run(OpenRouter, hi(), true, done(&chunks)).await.reply.expect("a reply");
     assert_eq!(said.cost, Money::parse("0.00014"));
     let counts = said.usage.expect("usage");
-    assert_eq!((counts.input, counts.output, counts.cache_read, counts.cache_write, counts.uncached_input, counts.total), (10, 2, 4, 3, 6, 12));
+    assert_eq!(
+        (counts.input, counts.output, counts.cache_read, counts.cache_write, counts.uncached_input, counts.total),
+        (10, 2, 4, 3, 6, 12)
+    );
     assert_eq!(said.images, Some(vec![json!({"url": "data:image/png;base64,QQ=="})]));
-    let unpriced = run(OpenAi, hi(), true, done(&[end("stop"), json!({"choices": [], "usage": {"cost": 3}})])).await.reply.expect("a reply");
+    let unpriced =
+        run(OpenAi, hi(), true, done(&[end("stop"), json!({"choices": [], "usage": {"cost": 3}})])).await.reply.expect("a reply");
     assert_eq!(unpriced.cost, None, "P-23: whose money another server means is not known");
 }
 
@@ -257,8 +269,16 @@ async fn quirks_of_other_servers_are_understood() {
         }
     };
     let whole = reply(OpenAi, done(&calls(json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}])))).await;
-    assert_eq!(whole, json!({"model": "m1-2026", "tool_calls": [named("a", "{}")], "finish_reason": "tool_calls"}), "`stop` with tool calls");
-    let bare = reply(OpenAi, done(&calls(json!([{"function": {"name": "f", "arguments": {"x": 1}}}, {"function": {"name": "f", "arguments": "{}"}}])))).await;
+    assert_eq!(
+        whole,
+        json!({"model": "m1-2026", "tool_calls": [named("a", "{}")], "finish_reason": "tool_calls"}),
+        "`stop` with tool calls"
+    );
+    let bare = reply(
+        OpenAi,
+        done(&calls(json!([{"function": {"name": "f", "arguments": {"x": 1}}}, {"function": {"name": "f", "arguments": "{}"}}]))),
+    )
+    .await;
     assert_eq!(bare["tool_calls"], json!([named("", "{\"x\":1}"), named("", "{}")]), "no ids, no index, arguments as an object");
     let same = reply(OpenAi, done(&calls(json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "1"}}, {"index": 0, "id": "b", "function": {"name": "f", "arguments": "2"}}])))).await;
     assert_eq!(same["tool_calls"], json!([named("a", "1"), named("b", "2")]), "two whole calls with one index");
@@ -267,9 +287,15 @@ async fn quirks_of_other_servers_are_understood() {
     let with_usage = json!({"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}, "error": null});
     let each = reply(OpenAi, done(&[with_usage.clone(), with_usage])).await;
     assert_eq!((&each["model"], &each["usage"]["total"]), (&json!("m1"), &json!(2)), "usage on every chunk, no model");
-    let ignored = reply(OpenAi, fake::json(200, &json!({"model": "m2", "choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}))).await;
+    let ignored = reply(
+        OpenAi,
+        fake::json(200, &json!({"model": "m2", "choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]})),
+    )
+    .await;
     assert_eq!(ignored, json!({"model": "m2", "content": "Hi", "finish_reason": "stop"}), "a server that ignores `stream`");
-    let parts = reply(OpenAi, done(&[piece(json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})), end("length")])).await;
+    let parts =
+        reply(OpenAi, done(&[piece(json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})), end("length")]))
+            .await;
     assert_eq!((&parts["content"], &parts["finish_reason"]), (&json!("ab"), &json!("length")));
 }
 
@@ -288,7 +314,8 @@ async fn a_refusal_is_a_reply_that_was_refused() {
 
 #[tokio::test]
 async fn anthropic_is_asked_with_its_own_shapes_p31_q38() {
-    let wanted = LlmRequest { tools: Some(vec![tool()]), temperature: Some(0.5), max_completion_tokens: Some(99), ..request(conversation()) };
+    let wanted =
+        LlmRequest { tools: Some(vec![tool()]), temperature: Some(0.5), max_completion_tokens: Some(99), ..request(conversation()) };
     let outcome = run(Anthropic, wanted, true, fake::answer(500, &[], "")).await;
     assert_eq!(outcome.sent.target, "POST /v1/messages HTTP/1.1");
     assert_eq!((outcome.sent.header("x-api-key"), outcome.sent.header("anthropic-version")), (Some(KEY), Some("2023-06-01")));
@@ -329,7 +356,9 @@ async fn anthropic_thinks_as_much_as_its_model_can_be_told() {
         reasoning: Some(Reasoning { effort: Some(effort), ..Reasoning::default() }),
         ..hi()
     };
-    let part = |body: Value| (body["max_tokens"].clone(), body["thinking"].clone(), body["output_config"]["effort"].clone(), body["temperature"].clone());
+    let part = |body: Value| {
+        (body["max_tokens"].clone(), body["thinking"].clone(), body["output_config"]["effort"].clone(), body["temperature"].clone())
+    };
     let adaptive = part(sent(Anthropic, with("claude-opus-4-7", Effort::Medium, None), true).await);
     assert_eq!(adaptive, (json!(8192), json!({"type": "adaptive"}), json!("medium"), Value::Null));
     let budget = part(sent(Anthropic, with("claude-sonnet-4-5", Effort::Medium, None), true).await);
@@ -443,8 +472,7 @@ async fn statuses_become_codes_that_say_what_to_fix_q24() {
         let wrong_key = failure(wire, said(401, "authentication_error")).await;
         assert_eq!((verdict(&wrong_key), wrong_key.retry_after_ms), (("provider_error", false), None), "{wire:?}");
         assert_eq!(
-            wrong_key.error.message,
-            "The model server of [llm.main] answered 401; check the key in MODEL_KEY: bad [secret]",
+            wrong_key.error.message, "The model server of [llm.main] answered 401; check the key in MODEL_KEY: bad [secret]",
             "Q-52: the key is never repeated"
         );
         assert_eq!(wrong_key.error.detail, Some(json!({"status": 401, "type": "authentication_error", "code": null})));
@@ -470,7 +498,8 @@ async fn a_missing_key_is_asked_for_by_its_configuration_key() {
 async fn a_server_that_is_not_there_or_no_api_is_named_q24() {
     for wire in [OpenAi, Anthropic] {
         let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.and_then(|listener| listener.local_addr()).expect("an address");
-        let outcome = models(wire, &format!("http://{gone}"), None).run(call(hi(), true), DeltaSink::new(|_| ()), CancellationToken::new()).await;
+        let outcome =
+            models(wire, &format!("http://{gone}"), None).run(call(hi(), true), DeltaSink::new(|_| ()), CancellationToken::new()).await;
         let absent = outcome.expect_err("nobody listens").failure;
         assert_eq!(verdict(&absent), ("provider_error", true));
         let words = format!("The model server of [llm.main] cannot be reached at http://{gone}");
@@ -479,7 +508,10 @@ async fn a_server_that_is_not_there_or_no_api_is_named_q24() {
         let page = failure(wire, fake::answer(200, &[("content-type", "text/html")], "<html>")).await;
         assert_eq!(verdict(&page), ("provider_error", false));
         assert!(page.error.message.contains("answered with a web page; check base_url http://127.0.0.1:"), "{}", page.error.message);
-        assert_eq!(verdict(&failure(wire, fake::answer(200, &[("content-type", "application/json")], "{\"mod")).await), ("provider_error", true));
+        assert_eq!(
+            verdict(&failure(wire, fake::answer(200, &[("content-type", "application/json")], "{\"mod")).await),
+            ("provider_error", true)
+        );
     }
     let unusable = models(OpenAi, "no address", None).run(call(hi(), true), DeltaSink::new(|_| ()), CancellationToken::new()).await;
     assert_eq!(verdict(&unusable.expect_err("no address").failure), ("provider_error", false));
@@ -508,7 +540,9 @@ async fn an_error_inside_a_good_stream_follows_its_own_type_q24() {
     assert_eq!(verdict(&failure(OpenAi, of(json!({"message": "x", "type": "invalid_request_error"}))).await), ("provider_error", false));
     let whole = failure(OpenAi, fake::json(200, &json!({"error": {"message": "x", "code": 402}}))).await;
     assert_eq!(verdict(&whole), ("provider_error", false));
-    let event = |kind: &str| fake::events(&[format!("event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{kind}\",\"message\":\"{KEY}\"}}}}\n\n")]);
+    let event = |kind: &str| {
+        fake::events(&[format!("event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{kind}\",\"message\":\"{KEY}\"}}}}\n\n")])
+    };
     let overloaded = failure(Anthropic, event("overloaded_error")).await;
     assert_eq!(verdict(&overloaded), ("provider_error", true));
     assert_eq!(overloaded.error.message, "The model server broke off its reply: [secret]", "Q-52");

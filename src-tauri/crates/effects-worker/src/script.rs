@@ -247,7 +247,7 @@ impl<'js> Script<'_, 'js> {
         let (module, done) = evaluated?;
         self.settle(&done, "awaits something that never comes")?;
         let exports = module.namespace().map_err(|error| self.thrown(&error))?;
-        let named = |name| exports.get::<_, JsValue>(name).ok().and_then(|value| value.into_function());
+        let named = |name| exports.get::<_, JsValue>(name).ok().and_then(JsValue::into_function);
         match named("decide").or_else(|| named("default")) {
             Some(decide) => Ok(decide),
             None => self.global_decide(),
@@ -257,7 +257,7 @@ impl<'js> Script<'_, 'js> {
     fn global_decide(&self) -> Result<Function<'js>, Fault> {
         // Asked in the language, so that `const decide = …` is found as well, which is no property of the global object.
         let found = self.ctx.eval::<JsValue, _>("typeof decide === 'function' ? decide : undefined");
-        let function = found.ok().and_then(|value| value.into_function());
+        let function = found.ok().and_then(JsValue::into_function);
         function.ok_or_else(|| Fault::Shape("provides no function decide".to_owned()))
     }
 

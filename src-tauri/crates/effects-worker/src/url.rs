@@ -30,7 +30,8 @@ impl LazyClient {
         let made = self.0.get_or_init(|| {
             // A redirect would carry the session to a host nobody configured.
             // A kept connection can outlive the service behind it: a fresh one per decision tells at once that a worker is gone.
-            let client = Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none()).pool_max_idle_per_host(0);
+            let client =
+                Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none()).pool_max_idle_per_host(0);
             client.build().map_err(|error| error.to_string())
         });
         made.as_ref().map_err(|reason| permanent(ErrorCode::Internal, format!("The HTTP client cannot start: {reason}")))

@@ -1,5 +1,6 @@
 //! The sandbox for JavaScript workers: what a script may be, what it may not do, and that nothing in it stops the engine.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -77,10 +78,7 @@ function decide({ trigger, proposed }) {
 async fn a_bare_function_in_an_mjs_file_decides_p27() {
     let lab = Lab::new(GUIDE_EXAMPLE);
     let asked = lab.decide(json!({"trigger": {"type": "tool.execute", "name": "send_email"}, "proposed": {}})).await;
-    assert_eq!(
-        asked,
-        Ok(json!({"actions": [{"type": "interrupt", "reason": "confirm", "payload": {"message": "Send the email?"}}]}))
-    );
+    assert_eq!(asked, Ok(json!({"actions": [{"type": "interrupt", "reason": "confirm", "payload": {"message": "Send the email?"}}]})));
     let approved = lab.decide(json!({"trigger": {"type": "interrupt.resumed", "payload": {"approved": true}}})).await;
     let sent = json!({"actions": [{"type": "tool.result", "result": {"content": [{"type": "text", "text": "sent"}]}}]});
     assert_eq!(approved, Ok(sent));
@@ -192,7 +190,9 @@ async fn no_global_survives_a_decision_p28() {
 
 #[tokio::test]
 async fn nothing_of_the_outside_is_there_p28() {
-    for name in ["fetch", "XMLHttpRequest", "WebSocket", "require", "process", "Deno", "Bun", "std", "os", "setTimeout", "setInterval", "Worker"] {
+    for name in
+        ["fetch", "XMLHttpRequest", "WebSocket", "require", "process", "Deno", "Bun", "std", "os", "setTimeout", "setInterval", "Worker"]
+    {
         let kind = answer(&format!("export const decide = () => ({{ state: typeof {name} }});"), json!({})).await;
         assert_eq!(kind, json!({"state": "undefined"}), "{name}");
     }
@@ -289,7 +289,9 @@ impl tracing::Subscriber for Lines {
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
     fn event(&self, event: &tracing::Event<'_>) {
         let mut line = event.metadata().level().to_string();
-        event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| line.push_str(&format!(" {field}={value:?}")));
+        event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
+            let _ = write!(line, " {field}={value:?}");
+        });
         self.0.lock().expect("not poisoned").push(line);
     }
     fn enter(&self, _: &tracing::span::Id) {}

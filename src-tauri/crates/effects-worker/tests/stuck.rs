@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 const SOURCE: &str = "export function decide({ hang }) {
-    if (hang) Array.prototype.lastIndexOf.call({ length: Number.MAX_SAFE_INTEGER }, 1);
+    // A naive search: as many steps as the product of both lengths.
+    if (hang) 'x'.repeat(1e7).indexOf('x'.repeat(1e6) + 'y');
     return { state: 'fine' };
 }";
 

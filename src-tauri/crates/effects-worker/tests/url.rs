@@ -68,9 +68,18 @@ async fn nothing_is_signed_without_a_secret_p25() {
 
 #[tokio::test]
 async fn statuses_are_named_as_the_table_says_p26() {
-    for (status, retryable) in
-        [(408, true), (429, true), (500, true), (503, true), (599, true), (301, false), (400, false), (401, false), (404, false), (422, false)]
-    {
+    for (status, retryable) in [
+        (408, true),
+        (429, true),
+        (500, true),
+        (503, true),
+        (599, true),
+        (301, false),
+        (400, false),
+        (401, false),
+        (404, false),
+        (422, false),
+    ] {
         let said = failure(fake::answer(status, &[("location", "http://127.0.0.1:1/")], "{}")).await;
         assert_eq!(said, named("worker_unreachable", retryable, &format!("answered {status}")));
     }

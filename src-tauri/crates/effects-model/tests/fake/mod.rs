@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -107,7 +108,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<Request> {
 pub fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
     let mut text = format!("HTTP/1.1 {status} Said\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        let _ = write!(text, "{name}: {value}\r\n");
     }
     Answer { bytes: format!("{text}\r\n{body}").into_bytes(), hang: false }
 }
@@ -125,7 +126,8 @@ pub fn events<S: AsRef<[u8]>>(fragments: &[S]) -> Answer {
 
 /// As [`events`], but the connection breaks after the last fragment.
 pub fn cut<S: AsRef<[u8]>>(fragments: &[S]) -> Answer {
-    let mut bytes = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    let mut bytes =
+        b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     for fragment in fragments.iter().map(AsRef::as_ref) {
         bytes.extend_from_slice(format!("{:x}\r\n", fragment.len()).as_bytes());
         bytes.extend_from_slice(fragment);
