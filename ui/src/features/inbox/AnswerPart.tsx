@@ -214,7 +214,7 @@ export function AnswerPart({ row, question, answering, context, card }: Props) {
         )}
       </fieldset>
       {undo}
-      <Ledger row={row} />
+      <Ledger row={row} pending={pending} />
     </div>
   );
 }

@@ -230,9 +230,24 @@ describe("undo", () => {
     expect(screen.getByText("“Ada” is held back so that you can undo it.")).toBeVisible();
     press("u");
     await settle();
+    await act(() => vi.advanceTimersByTimeAsync(1));
     expect(fake.calls("undo_answer")).toEqual([[sent(fake)[0]?.command_id]]);
     expect(screen.queryByText(/held back/)).toBeNull();
     expect(screen.getByRole("textbox", { name: "Or answer in your own words" })).toHaveValue("Ada");
+  });
+
+  test("between being sent and being recorded the card offers no second answer", async () => {
+    const fake = fakeWith(ask("int_1", choices));
+    await open(fake, "/inbox/sesn_1/int_1");
+    await arm();
+    press("1");
+    await settle();
+    await act(() => vi.advanceTimersByTimeAsync(4000));
+    act(() => fake.push({ type: "scheduled", scheduled: [] }));
+    expect(screen.getByText("“Refund” is on its way.")).toBeVisible();
+    press("2");
+    await settle();
+    expect(sent(fake)).toHaveLength(1);
   });
 
   test("one that was sent meanwhile is told as such", async () => {

@@ -2,17 +2,16 @@
 
 import { useEffect, useState } from "react";
 import { useDesk, useDeskState } from "../../store/hooks";
-import type { EventRow, InterruptRow } from "../../wire";
+import type { EventRow, InterruptRow, ScheduledAnswer } from "../../wire";
 import css from "./Ledger.module.css";
 import { reached, stages, stageWord } from "./ledger-stages";
 
 const pageSize = 200;
 const mostPages = 10;
 
-export function Ledger({ row }: { row: InterruptRow }) {
-  const scheduled = useDeskState((state) => state.scheduled.find((each) => each.interrupt_id === row.interrupt_id && each.session_id === row.session_id));
+export function Ledger({ row, pending }: { row: InterruptRow; pending?: ScheduledAnswer | undefined }) {
   const events = useEventsAfter(row);
-  const stage = reached(row, scheduled, events);
+  const stage = reached(row, pending, events);
   if (stage === null) return null;
   const at = stages.indexOf(stage);
   return (

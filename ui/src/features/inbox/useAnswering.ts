@@ -38,7 +38,7 @@ export function useAnswering(row: InterruptRow, onAnswered?: () => void): Answer
   const sending = useRef(false);
 
   const refused = scheduled?.status === "refused" ? scheduled : undefined;
-  const pending = refused === undefined ? scheduled : undefined;
+  const pending = useUnderWay(refused === undefined ? scheduled : undefined, refused !== undefined);
 
   function change(change: Partial<CardDraft>): void {
     const next = { ...draft, ...change };
@@ -87,6 +87,27 @@ export function useAnswering(row: InterruptRow, onAnswered?: () => void): Answer
     }
     return failed?.of === interruptKey(row) ? { message: failed.message, dismiss: () => setFailed(null) } : null;
   }
+}
+
+const lingerMs = 2000;
+
+/**
+ * A held answer leaves the schedule when it is sent, a moment before its row arrives closed. For that moment the card must not
+ * offer to answer again. One that was taken back leaves before its time, and the card is free at once.
+ */
+function useUnderWay(scheduled: ScheduledAnswer | undefined, refused: boolean): ScheduledAnswer | undefined {
+  const [last, setLast] = useState<ScheduledAnswer | undefined>(undefined);
+  useEffect(() => {
+    if (scheduled !== undefined) {
+      setLast(scheduled);
+      return;
+    }
+    if (last === undefined) return;
+    const timer = setTimeout(() => setLast(undefined), !refused && Date.parse(last.due_at) <= Date.now() ? lingerMs : 0);
+    return () => clearTimeout(timer);
+  }, [scheduled, last, refused]);
+  if (scheduled !== undefined) return scheduled;
+  return last === undefined || refused ? undefined : { ...last, status: "sent" };
 }
 
 function useArmed(of: string): boolean {
