@@ -20,7 +20,7 @@ export default defineConfig({
   retries: 0,
   forbidOnly: true,
   reporter: "list",
-  timeout: 30_000,
+  timeout: 90_000,
   use: {
     viewport: { width: 1280, height: 800 },
     locale: "en-GB",
