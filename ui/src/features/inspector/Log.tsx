@@ -1,7 +1,7 @@
 /** The raw events, newest at the bottom: read backwards in pages, followed as they come, filtered, opened, copied. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { Copy } from "lucide-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button, IconButton } from "../../components/Button";
 import { exact } from "../../components/time";
 import { Visible } from "../../components/Visible";
@@ -24,7 +24,7 @@ export function Log() {
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => 26,
-    getItemKey: (at) => rows[at]?.seq ?? at,
+    getItemKey: useCallback((at: number) => rows[at]?.seq ?? at, [rows]),
     overscan: 8,
     anchorTo: "end",
     followOnAppend: follow,

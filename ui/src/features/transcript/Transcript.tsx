@@ -1,6 +1,6 @@
 /** One path of the session, from its first message to the head or to the message picked in the tree. Only items in sight exist. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 import { useStore } from "zustand";
 import { Button } from "../../components/Button";
 import { useDeskState } from "../../store/hooks";
@@ -24,13 +24,13 @@ export function Transcript() {
   const interrupts = useQuestions();
   const items = useMemo(() => transcriptItems({ index, path, calls, turns, interrupts }), [index, path, calls, turns, interrupts]);
   const scroller = useRef<HTMLDivElement>(null);
-  // Its functions read the newest measures on purpose.
+  // A new getItemKey makes it measure all items again, so it changes with the items only. Its functions read the newest measures on purpose.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: (at) => estimate(items[at]),
-    getItemKey: (at) => items[at]?.key ?? at,
+    getItemKey: useCallback((at: number) => items[at]?.key ?? at, [items]),
     overscan: 4,
     paddingStart: 18,
     paddingEnd: 18,

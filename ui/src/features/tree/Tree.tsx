@@ -24,13 +24,13 @@ export function Tree() {
   const layout = useTreeLayout(model, opened, focusKey);
   const focusAt = focusKey === null ? layout.headRow : rowOfKey(layout, focusKey);
   const scroller = useRef<HTMLDivElement>(null);
-  // Its functions read the newest measures on purpose.
+  // A new getItemKey makes it measure all rows again, so it changes with the rows only. Its functions read the newest measures on purpose.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: layout.rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    getItemKey: (at) => layout.rows[at]?.key ?? at,
+    getItemKey: useCallback((at: number) => layout.rows[at]?.key ?? at, [layout]),
     overscan: 6,
     paddingStart: 6,
     paddingEnd: 12,
@@ -138,10 +138,21 @@ function useTreeLayout(model: Model, opened: ReadonlySet<string>, focusKey: stri
   const { index, followed, tip } = model;
   const calls = useSame(useMemo(() => [...followed.calls.values()].filter((call) => isOpenCall(call.status)).map(({ id, anchor }) => ({ id, anchor })), [followed.calls]));
   const pauses = useSame(useMemo(() => followed.interrupts.map((row) => ({ id: row.interrupt_id, anchor: row.anchor })), [followed.interrupts]));
-  return useMemo(
-    () => layoutTree({ index, headId: followed.head_id, expanded: opened, calls, pauses, reveal: new Set([tip, focusKey].flatMap((id) => id ?? [])) }),
-    [index, followed.head_id, pauses, calls, opened, tip, focusKey],
-  );
+  const input = useMemo(() => ({ index, headId: followed.head_id, expanded: opened, calls, pauses }), [index, followed.head_id, pauses, calls, opened]);
+  const layout = useMemo(() => layoutTree(input), [input]);
+  // Only what a fold hides needs another layout: walking from row to row needs none.
+  const hiddenTip = hiddenInFold(layout, tip);
+  const hiddenFocus = hiddenInFold(layout, focusKey);
+  return useMemo(() => {
+    const reveal = new Set([hiddenTip, hiddenFocus].flatMap((id) => id ?? []));
+    return reveal.size === 0 ? layout : layoutTree({ ...input, reveal });
+  }, [layout, input, hiddenTip, hiddenFocus]);
+}
+
+function hiddenInFold(layout: Layout, id: string | null): string | null {
+  const node = id === null ? undefined : layout.index.at.get(id);
+  if (node === undefined) return null;
+  return layout.rows[layout.rowOf[node] ?? -1]?.kind === "fold" ? id : null;
 }
 
 type Hung = readonly { readonly id: string; readonly anchor: string | null }[];

@@ -27,7 +27,8 @@ export function treeIntent(layout: Layout, focus: TreeFocus, key: string): TreeI
   const at = focus.key === null ? layout.headRow : rowOfKey(layout, focus.key);
   const row = layout.rows[at];
   if (row === undefined) return focusRow(layout, 0);
-  const viewed = new Set(rowPath(layout, focus.viewed));
+  // Only going down has a choice to make, and a path may be long.
+  const viewed = new Set(key === "ArrowDown" || key === "G" ? rowPath(layout, focus.viewed) : []);
   switch (key) {
     case "ArrowUp": return row.parent < 0 ? null : focusRow(layout, row.parent);
     case "ArrowDown": return focusRow(layout, rowBelow(layout, row, at, viewed));
