@@ -1,7 +1,7 @@
 //! What HTTP callers ask (§14), with bodies as JSON in and out. Ranks are checked by the adapter per path (H-1); ownership of a
 //! session is checked here, because every read needs it (H-5).
 
-use holdpoint_core::command::{Command, Creation, Receipt};
+use holdpoint_core::command::{Command, Creation, Input, Receipt};
 use holdpoint_core::event::{Identity, Rank, Subject, Visibility};
 use holdpoint_core::id::{SessionId, ulid};
 use holdpoint_core::rejection::Code;
@@ -16,7 +16,7 @@ use crate::caller::{Caller, LOCAL_TENANT, app_subject};
 use crate::error::Failure;
 use crate::input::{Addressing, Fields, Parsed, ParsedInput, parse, session_id, settle};
 use crate::token::{self, Claims};
-use crate::{Answered, App, keys};
+use crate::{Answered, App, blobs, keys};
 
 /// Limits of a page.
 const PAGE: usize = 100;
@@ -92,13 +92,13 @@ impl App {
             (None, Some(_)) => self.new_session_id(),
             (None, None) => return Err(Failure::WrongShape("session_id is missing".to_owned())),
         };
-        let resume = matches!(
-            &parsed.input,
-            ParsedInput::Input(holdpoint_core::command::Input::Resume { .. } | holdpoint_core::command::Input::Answer { .. })
-        );
+        let resume = matches!(&parsed.input, ParsedInput::Input(Input::Resume { .. } | Input::Answer { .. }));
         let command = match parsed.input {
-            ParsedInput::Input(input) => {
-                let create = parsed.agent_id.map(|agent_id| Creation { agent_id, identity });
+            ParsedInput::Input(mut input) => {
+                if let Input::Append { messages, .. } | Input::View { messages, .. } = &mut input {
+                    blobs::store_messages(&self.inner.store, &session_id, messages).await?;
+                }
+                let create = parsed.agent_id.map(|agent_id| Creation { agent_id, identity, ancestry: Vec::new() });
                 Command::Input { caller: caller.for_rules(), input, create }
             }
             ParsedInput::Settle(settle) => Command::Settle { caller: caller.for_rules(), settle },
@@ -193,7 +193,9 @@ impl App {
         };
         let (id, decision) = (take("session_id")?, take("decision_id")?);
         let session = self.readable(caller, &id).await?;
-        let command = Command::Answered { decision: decision.into(), attempt: None, response: Value::Object(response) };
+        let mut response = Value::Object(response);
+        blobs::store_response(&self.inner.store, &session, &mut response).await?;
+        let command = Command::Answered { decision: decision.into(), attempt: None, response };
         self.submit_as(caller, &session, command, None).await?;
         Ok(json!({"ok": true}))
     }
@@ -299,8 +301,15 @@ impl App {
         let key = keys::new_api_key();
         let now = self.now();
         let id = format!("key_{}", ulid(now, rand::random()));
-        let record =
-            ApiKey { id: id.clone(), name, tenant, hash: keys::hash(&key), created_at: now, expires_at: expires_at.transpose()?, revoked_at: None };
+        let record = ApiKey {
+            id: id.clone(),
+            name,
+            tenant,
+            hash: keys::hash(&key),
+            created_at: now,
+            expires_at: expires_at.transpose()?,
+            revoked_at: None,
+        };
         self.inner.store.add_api_key(record).await?;
         Ok(json!({"id": id, "key": key}))
     }
@@ -312,14 +321,7 @@ impl App {
         Err(Failure::NotFound(format!("there is no API key {id}")))
     }
 
-    pub(crate) async fn events_of(
-        &self,
-        tenant: &str,
-        session: &SessionId,
-        after: u64,
-        limit: usize,
-        admin: bool,
-    ) -> Answered<Vec<Value>> {
+    pub(crate) async fn events_of(&self, tenant: &str, session: &SessionId, after: u64, limit: usize, admin: bool) -> Answered<Vec<Value>> {
         let mut events = self.inner.engine.events(session, after, limit).await?;
         if admin {
             for event in &mut events {

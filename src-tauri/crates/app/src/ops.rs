@@ -97,7 +97,13 @@ impl App {
         self.carry_out(&Caller::operator(), &submit.session_id, submit.command, Some(submit.command_id)).await
     }
 
-    pub(crate) async fn carry_out(&self, caller: &Caller, session: &str, command: Command, command_id: Option<String>) -> Answered<Receipt> {
+    pub(crate) async fn carry_out(
+        &self,
+        caller: &Caller,
+        session: &str,
+        command: Command,
+        command_id: Option<String>,
+    ) -> Answered<Receipt> {
         let session = session_id(session.to_owned())?;
         let asked = self.asked(caller, &session, command).await?;
         // Two surfaces may make the same id; each has its own.
@@ -119,7 +125,7 @@ impl App {
             Command::CreateSession { agent_id, text } => Asked::Input {
                 caller: caller.for_rules(),
                 input: append(text, false),
-                create: Some(Creation { agent_id, identity: desktop_identity() }),
+                create: Some(Creation { agent_id, identity: desktop_identity(), ancestry: Vec::new() }),
             },
             Command::SendMessage { text, queue } => input(append(text, queue)),
             Command::EditMessage { message_id, text } => {
@@ -263,11 +269,8 @@ impl App {
     }
 
     pub(crate) fn snoozes(&self) -> Answered<Vec<Snoozed>> {
-        let row = |snooze: Snooze| Snoozed {
-            session_id: snooze.session_id,
-            interrupt_id: snooze.interrupt_id,
-            until: snooze.until.map(Time),
-        };
+        let row =
+            |snooze: Snooze| Snoozed { session_id: snooze.session_id, interrupt_id: snooze.interrupt_id, until: snooze.until.map(Time) };
         Ok(self.inner.store.snoozed()?.into_iter().map(row).collect())
     }
 
@@ -442,7 +445,8 @@ fn forecast(state: &Session, of: &ForecastOf, scripted: &dyn Fn(&str) -> bool) -
         // C-34: an open question alone is no run.
         told.run = state.current.is_some() || state.suspended_turns().next().is_some() || !state.decisions.is_empty();
     } else {
-        told.decisions = state.decisions.iter().filter(|decision| leaf.is_some_and(|leaf| left(state, decision.anchor, leaf))).count() as u32;
+        told.decisions =
+            state.decisions.iter().filter(|decision| leaf.is_some_and(|leaf| left(state, decision.anchor, leaf))).count() as u32;
         told.run = state.current.is_some();
     }
     Ok(told)

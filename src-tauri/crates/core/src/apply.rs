@@ -38,7 +38,7 @@ impl Session {
                 }
             }
             Payload::TurnStarted { turn_id } => self.start_turn(event, turn_id),
-            Payload::TurnCompleted { turn_id, error, .. } => self.complete_turn(event, turn_id, error.as_ref()),
+            Payload::TurnCompleted { turn_id, data, error, .. } => self.complete_turn(event, turn_id, data.as_ref(), error.as_ref()),
             Payload::SessionDone {} => self.done = true,
             Payload::LlmCallRequested { id, attempt, llm, request, stream, retry, handler, format } => {
                 let detail = LlmDetail { block: llm.clone(), request: request.clone(), stream: *stream, format: format.clone() };
@@ -61,9 +61,11 @@ impl Session {
             Payload::LlmCallCompleted { id, response, script_reply, .. } => {
                 self.count_script(id, *script_reply);
                 if let Some(usage) = &response.usage {
+                    self.own_usage.add(usage);
                     self.spend(event, |turn_usage, _| turn_usage.add(usage));
                 }
                 if let Some(cost) = response.cost {
+                    self.own_cost = self.own_cost.plus(cost);
                     self.spend(event, |_, turn_cost| *turn_cost = turn_cost.plus(cost));
                 }
                 self.end_call(event, CallKind::LlmCall, id, CallStatus::Completed, None);
@@ -76,17 +78,19 @@ impl Session {
             Payload::ToolCallErrored { id, error, retryable, .. } => {
                 self.fail_attempt(event, CallKind::ToolCall, id, error, *retryable, None);
             }
-            Payload::SubagentRequested { id, session_id, agent_id, message, retry, .. } => {
+            Payload::SubagentRequested { id, session_id, agent_id, message, retry, mode } => {
                 let mut call = self.new_call(event, CallKind::Subagent, id, Handler::Server, retry);
                 call.name.clone_from(agent_id);
                 call.arguments = message.clone().unwrap_or_default();
                 call.child = Some(session_id.clone());
+                call.mode.clone_from(mode);
                 self.push_call(call);
             }
             Payload::SubagentDispatched { id } => self.dispatch(event, CallKind::Subagent, id, 1),
             Payload::SubagentStarted { id } => {
                 if let Some(call) = self.call_mut(CallKind::Subagent, id) {
                     call.status = CallStatus::Running;
+                    call.reached = true;
                     call.seq = event.seq;
                 }
             }
@@ -97,6 +101,9 @@ impl Session {
                 });
                 let status = if error.is_some() { CallStatus::Failed } else { CallStatus::Completed };
                 self.end_call(event, CallKind::Subagent, id, status, error.as_ref());
+                if self.call(CallKind::Subagent, id).is_some_and(|call| call.mode == "detached") {
+                    self.detached.push(id.clone());
+                }
             }
             Payload::SubagentErrored { id, error, retryable } => self.fail_attempt(event, CallKind::Subagent, id, error, *retryable, None),
             Payload::ConnectorSyncRequested { path, attempt, retry } => {
@@ -223,6 +230,11 @@ impl Session {
                 }
             }
         }
+        if message.role == Role::User {
+            // S-11: a detached result is told by a message made of its call.
+            let told = message.id.clone();
+            self.detached.retain(|call| Some(crate::delegate::result_id(&self.id, call)) != told);
+        }
         if self.title.is_empty() && message.role == Role::User {
             self.title = first_line(&message.text());
         }
@@ -279,18 +291,20 @@ impl Session {
             ended_at: None,
             cost: crate::money::Money::ZERO,
             usage: crate::message::Usage::default(),
+            data: None,
             error: None,
             seq: event.seq,
         });
     }
 
-    fn complete_turn(&mut self, event: &Event, id: &crate::id::TurnId, error: Option<&ErrorInfo>) {
+    fn complete_turn(&mut self, event: &Event, id: &crate::id::TurnId, data: Option<&serde_json::Value>, error: Option<&ErrorInfo>) {
         if self.turn(id).is_none() {
             self.dropped_turns.insert(id.clone());
         }
         if let Some(turn) = self.turn_mut(id) {
             turn.state = TurnState::Over;
             turn.ended_at = Some(event.at);
+            turn.data = data.cloned();
             turn.error = error.cloned();
             turn.seq = event.seq;
         }
@@ -315,6 +329,8 @@ impl Session {
             target: None,
             llm: None,
             child: None,
+            mode: String::new(),
+            reached: false,
             requested_at: event.at,
             dispatched_at: None,
             ended_at: None,

@@ -29,6 +29,8 @@ impl Caller {
 pub struct Creation {
     pub agent_id: String,
     pub identity: Identity,
+    /// Of a delegate: its parents, root first (S-2).
+    pub ancestry: Vec<crate::id::SessionId>,
 }
 
 /// How a tool or model call ended, told from outside.
@@ -66,10 +68,27 @@ pub enum Command {
     DecisionFailed { decision: DecisionId, attempt: u32, error: ErrorInfo, retryable: bool },
     LlmCompleted { call: CallId, attempt: u32, response: LlmResponse, script_reply: Option<u32> },
     LlmFailed { call: CallId, attempt: u32, error: ErrorInfo, retryable: bool, retry_after_ms: Option<i64>, script_reply: Option<u32> },
+    /// The delegate's session exists and has its message (S-5).
+    ChildStarted { call: CallId },
+    SpawnFailed { call: CallId, attempt: u32, error: ErrorInfo, retryable: bool },
+    /// The delegate's turn ended.
+    ChildEnded { call: CallId, end: ChildEnd },
+    /// Detached delegates that ended: told together when no turn runs (S-11).
+    DetachedEnded { ends: Vec<(CallId, ChildEnd)> },
     /// Something may be due.
     Tick,
     /// First command after the engine started (D-3).
     Recover,
+}
+
+/// How a delegate's turn ended, as its parent is told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChildEnd {
+    pub turn_id: Option<TurnId>,
+    pub cost: crate::money::Money,
+    pub usage: crate::message::Usage,
+    pub data: Option<Value>,
+    pub error: Option<ErrorInfo>,
 }
 
 /// What a carried-out command tells its caller. Fields a command has nothing to say about stay empty.

@@ -9,6 +9,7 @@ pub mod command;
 pub mod ctx;
 pub mod decide;
 pub mod decision;
+pub mod delegate;
 pub mod engine_config;
 pub mod envelope;
 pub mod event;

@@ -12,6 +12,12 @@ pub enum Effect {
     Decide { decision: DecisionId, attempt: u32 },
     /// The engine runs this model call.
     CallModel { call: CallId, attempt: u32 },
+    /// The delegate's session is to be made, or its next message handed over.
+    Spawn { call: CallId, attempt: u32 },
+    /// The delegate works; its turn's end is waited for.
+    AwaitChild { call: CallId },
+    /// A detached delegate's result is to be told to this session (S-11).
+    AwaitDetached { call: CallId },
 }
 
 pub fn pending(session: &Session) -> Vec<Effect> {
@@ -23,7 +29,13 @@ pub fn pending(session: &Session) -> Vec<Effect> {
         .open_calls()
         .filter(|call| call.kind == CallKind::LlmCall && call.status == CallStatus::Pending && call.handler == Handler::Server)
         .map(|call| Effect::CallModel { call: call.id.clone(), attempt: call.attempt });
-    decide.into_iter().chain(models).collect()
+    let children = session.open_calls().filter(|call| call.kind == CallKind::Subagent).filter_map(|call| match call.status {
+        CallStatus::Pending => Some(Effect::Spawn { call: call.id.clone(), attempt: call.attempt }),
+        CallStatus::Running => Some(Effect::AwaitChild { call: call.id.clone() }),
+        _ => None,
+    });
+    let detached = session.detached.iter().map(|call| Effect::AwaitDetached { call: call.clone() });
+    decide.into_iter().chain(models).chain(children).chain(detached).collect()
 }
 
 /// Messages to other sessions. Each is delivered under a turn id made of its event, so a repeat does nothing (N-3).

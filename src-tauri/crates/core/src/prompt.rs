@@ -20,6 +20,9 @@ pub struct LoggedRequest {
     /// Tools named by the action. Absent: those of the config version in `config`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<LlmTool>>,
+    /// The agent's delegates as tools, when the call uses the config's tools (S-1).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delegates: Vec<LlmTool>,
     /// Index of the config version that gave system prompt and tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<u32>,
@@ -57,7 +60,8 @@ impl LoggedRequest {
                 with_answers(system.into_iter().chain(path.map(|node| (*node.message).clone())), open)
             }
         };
-        let tools = self.tools.clone().or_else(|| config.map(config_tools)).filter(|tools| !tools.is_empty());
+        let own = || config.map(config_tools).into_iter().flatten().chain(self.delegates.iter().cloned()).collect();
+        let tools = Some(self.tools.clone().unwrap_or_else(own)).filter(|tools: &Vec<LlmTool>| !tools.is_empty());
         LlmRequest {
             model: self.model.clone(),
             messages,

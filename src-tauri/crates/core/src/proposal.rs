@@ -36,10 +36,7 @@ pub fn propose(session: &Session, decision: &Decision, config: &EngineConfig) ->
             tool_finished(session, CallKind::ToolCall, id, content)
         }
         Trigger::SubagentFinished { id, session_id, result, error, .. } => {
-            let text = match error {
-                Some(error) => error.message.clone(),
-                None => json!({"session": session_id, "result": result}).to_string(),
-            };
+            let text = delegate_text(session_id, result.as_ref(), error.as_ref());
             tool_finished(session, CallKind::Subagent, id, Content::Text(text))
         }
         Trigger::LlmFinished { message, truncated, refused, error, ok, .. } => {
@@ -142,7 +139,8 @@ fn continuation(session: &Session, asked: Option<Ix>, news: &[Message]) -> LlmCa
     let now = session.config_index_at(session.tree.head()).map(|index| index as u32);
     let tools = request.tools.clone().or_else(|| {
         let changed = request.config.is_some() && request.config != now;
-        request.config.filter(|_| changed).and_then(|index| session.config_version(index)).map(config_tools)
+        let before = request.config.filter(|_| changed).and_then(|index| session.config_version(index));
+        before.map(|config| config_tools(config).into_iter().chain(request.delegates.iter().cloned()).collect())
     });
     LlmCallAction {
         id: None,
@@ -201,17 +199,30 @@ fn llm_finished(
     let wanted: Vec<Action> = message
         .calls()
         .iter()
-        .map(|call| Action::ToolCall {
-            id: Some(CallId::from(call.id.as_str())),
-            name: call.function.name.clone(),
-            arguments: call.function.arguments.clone(),
-            retry: None,
-        })
+        .map(|call| wanted_action(session, call))
         .collect();
     let done = || vec![Action::Done { data: message.content.as_ref().map(|content| json!(content)) }];
     Response {
         view: Some(View { after: session.tree.head(), news: vec![message.clone()] }),
         ..actions(if wanted.is_empty() { done() } else { wanted })
+    }
+}
+
+/// What the model reads of a delegation (S-5).
+pub fn delegate_text(session_id: &crate::id::SessionId, result: Option<&Value>, error: Option<&ErrorInfo>) -> String {
+    match error {
+        Some(error) => error.message.clone(),
+        None => json!({"session": session_id, "result": result}).to_string(),
+    }
+}
+
+/// A tool call, or a delegation when the tool is an agent (S-1).
+fn wanted_action(session: &Session, call: &crate::message::ToolCall) -> Action {
+    let id = CallId::from(call.id.as_str());
+    let (name, arguments) = (call.function.name.clone(), call.function.arguments.clone());
+    match session.config().and_then(|config| crate::delegate::asked(config, &name, &arguments)) {
+        Some(asked) => Action::SubagentSpawn { call: id, asked, retry: None },
+        None => Action::ToolCall { id: Some(id), name, arguments, retry: None },
     }
 }
 

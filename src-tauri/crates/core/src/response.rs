@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::delegate::Asked;
 use crate::engine_config::EngineConfig;
 use crate::id::{CallId, InterruptId, MessageId, SessionId};
 use crate::message::{
@@ -49,6 +50,7 @@ pub enum Action {
     ToolError { id: CallId, attempt: Option<u32>, error: ErrorInfo, retryable: bool },
     LlmResult { id: CallId, attempt: Option<u32>, response: LlmResponse },
     LlmError { id: CallId, attempt: Option<u32>, error: ErrorInfo, retryable: bool },
+    SubagentSpawn { call: CallId, asked: Asked, retry: Option<RetryOverride> },
     MessageSend { session_id: SessionId, message: Message },
     Interrupt { id: Option<InterruptId>, reason: String, payload: Option<Value> },
     Resolve { id: InterruptId, payload: Option<Value> },
@@ -218,6 +220,21 @@ impl Parser<'_> {
                 fields.only(&["id", "attempt", "error", "retryable", "code", "detail"])?;
                 let (id, attempt) = self.settled_call(&fields, "llm.execute")?;
                 Ok(Action::LlmError { id, attempt, error: error_info(&fields)?, retryable: fields.get("retryable")?.unwrap_or(false) })
+            }
+            "subagent.spawn" => {
+                fields.only(&["session_id", "agent_id", "tool_call_id", "message", "retry", "mode"])?;
+                let mode: Option<String> = fields.get("mode")?;
+                if mode.as_ref().is_some_and(|mode| !["blocking", "detached"].contains(&mode.as_str())) {
+                    return Err("subagent.spawn: mode is \"blocking\" or \"detached\"".to_owned());
+                }
+                let asked = Asked {
+                    agent_id: fields.need("agent_id")?,
+                    message: fields.get("message")?,
+                    session_id: fields.get("session_id")?,
+                    mode,
+                };
+                let call = fields.given_id("tool_call_id")?.ok_or("subagent.spawn needs `tool_call_id`")?;
+                Ok(Action::SubagentSpawn { call: call.into(), asked, retry: fields.get("retry")? })
             }
             "message.send" => {
                 fields.only(&["session_id", "message"])?;
@@ -418,6 +435,10 @@ fn action_json(action: &Action) -> Value {
         Action::LlmError { id, attempt, error, retryable } => json!({
             "type": "llm.error", "id": id, "attempt": attempt, "error": error.message, "code": error.code, "detail": error.detail,
             "retryable": retryable,
+        }),
+        Action::SubagentSpawn { call, asked, retry } => json!({
+            "type": "subagent.spawn", "session_id": asked.session_id, "agent_id": asked.agent_id, "tool_call_id": call,
+            "message": asked.message, "retry": retry, "mode": asked.mode,
         }),
         Action::MessageSend { session_id, message } => json!({"type": "message.send", "session_id": session_id, "message": message}),
         Action::Interrupt { id, reason, payload } => {

@@ -51,6 +51,9 @@ pub struct Session {
     pub script_used: HashMap<String, BTreeMap<u32, u32>>,
     pub usage: Usage,
     pub cost: Money,
+    /// What this session's own model calls used, without its delegates (TH-20).
+    pub own_usage: Usage,
+    pub own_cost: Money,
     /// `session.start` was answered.
     pub started: bool,
     /// Client tools that joined the config for the running turn (K-7).
@@ -60,6 +63,8 @@ pub struct Session {
     pub sends: Vec<(u64, SessionId, Message)>,
     /// Tool call id → node of the assistant message that asked for it.
     pub asked_in: HashMap<String, Ix>,
+    /// Subagent calls whose detached child has not reported yet (S-11).
+    pub detached: Vec<CallId>,
     /// A `session.done` was written after the last turn.
     pub done: bool,
 }
@@ -88,6 +93,7 @@ pub struct Turn {
     pub ended_at: Option<Millis>,
     pub cost: Money,
     pub usage: Usage,
+    pub data: Option<Value>,
     pub error: Option<ErrorInfo>,
     /// Event that changed it last.
     pub seq: u64,
@@ -157,6 +163,10 @@ pub struct Call {
     pub target: Option<String>,
     pub llm: Option<LlmDetail>,
     pub child: Option<SessionId>,
+    /// Of a subagent: `blocking` or `detached`.
+    pub mode: String,
+    /// Of a subagent: its child session exists.
+    pub reached: bool,
     pub requested_at: Millis,
     pub dispatched_at: Option<Millis>,
     pub ended_at: Option<Millis>,
@@ -277,11 +287,14 @@ impl Session {
             script_used: HashMap::new(),
             usage: Usage::default(),
             cost: Money::ZERO,
+            own_usage: Usage::default(),
+            own_cost: Money::ZERO,
             started: false,
             client_tools: Vec::new(),
             channels: Map::new(),
             sends: Vec::new(),
             asked_in: HashMap::new(),
+            detached: Vec::new(),
             done: false,
         }
     }

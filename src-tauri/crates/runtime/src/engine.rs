@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use holdpoint_core::command::{Caller, Command, Creation, Input, Receipt};
+use holdpoint_core::command::{Caller, Command, Input, Receipt};
 use holdpoint_core::ctx::Ctx;
-use holdpoint_core::decide::{Decided, decide};
+use holdpoint_core::decide::{Decided, decide, has_run};
 use holdpoint_core::decision::Trigger;
 use holdpoint_core::engine_config::EngineConfig;
 use holdpoint_core::envelope::envelope;
@@ -25,14 +25,15 @@ use holdpoint_core::state::Session;
 use holdpoint_store::{Append, CommandReceipt, SessionAppend, Spend, Store, StoreError};
 use holdpoint_view::interrupts::{closed_row, open_row};
 use holdpoint_view::patch::session_patch;
-use holdpoint_view::row::{InterruptRow, SessionPatch};
+use holdpoint_view::row::{InterruptRow, PathStep, SessionPatch};
 use holdpoint_view::session::session_row;
 use serde_json::{Value, json};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{OwnedMutexGuard, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, SystemClock};
+use crate::delegate::Told;
 use crate::receipt;
 use crate::runner::{DecisionCall, Delta, DeltaSink, Failure, ModelCall, ModelFailure, ModelRunner, WorkerRunner};
 use crate::slot::{Loaded, Slot};
@@ -42,6 +43,17 @@ use crate::timer::Timers;
 const KEPT: usize = 256;
 /// Sessions recovered at the same time.
 const RECOVERED_AT_ONCE: usize = 64;
+
+/// A delegate's session, held while its parent is cancelled.
+pub(crate) struct Locked {
+    slot: Arc<Slot>,
+    loaded: OwnedMutexGuard<Loaded>,
+}
+
+/// Sessions of the delegations that are open in this one.
+fn open_children(session: &Session) -> Vec<SessionId> {
+    session.open_calls().filter(|call| call.kind == CallKind::Subagent).filter_map(|call| call.child.clone()).collect()
+}
 
 /// A command for one session, with the tenant it may act in (B-5) and the id that makes it repeatable (D-13).
 #[derive(Clone, Debug)]
@@ -66,18 +78,18 @@ pub enum SubmitError {
 /// Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-struct Inner {
-    store: Store,
+pub(crate) struct Inner {
+    pub(crate) store: Store,
     config: RwLock<Arc<EngineConfig>>,
     models: Arc<dyn ModelRunner>,
     workers: Arc<dyn WorkerRunner>,
     clock: Arc<dyn Clock>,
     slots: Mutex<HashMap<SessionId, Arc<Slot>>>,
     timers: Timers,
-    tasks: TaskTracker,
+    pub(crate) tasks: TaskTracker,
     closing: CancellationToken,
 }
 
@@ -147,7 +159,7 @@ impl Engine {
         self.inner.config.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn slot(&self, session: &SessionId) -> Arc<Slot> {
+    pub(crate) fn slot(&self, session: &SessionId) -> Arc<Slot> {
         let mut slots = self.inner.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if slots.len() > KEPT && !slots.contains_key(session) {
             slots.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
@@ -165,7 +177,8 @@ impl Engine {
         let slot = self.slot(&call.session_id);
         let mut loaded = slot.state.lock().await;
         loop {
-            match self.step(&slot, &mut loaded, &call).await {
+            let family = self.delegates_to_cancel(&slot, &mut loaded, &call).await?;
+            match self.step(&slot, &mut loaded, &call, family).await {
                 // Somebody else appended first: decide again on what is there now (D-10).
                 Err(SubmitError::Storage(StoreError::Conflict { .. })) => loaded.fresh = false,
                 Err(SubmitError::Storage(StoreError::Repeated { command_id })) => {
@@ -182,29 +195,72 @@ impl Engine {
         Ok(self.inner.store.receipt(id)?.map(|kept| receipt::from_json(&kept)))
     }
 
-    async fn step(&self, slot: &Arc<Slot>, loaded: &mut Loaded, call: &Call) -> Result<Receipt, SubmitError> {
+    /// One command in one transaction. `below`: the delegates a cancel takes along, children first (C-19).
+    pub(crate) async fn step(&self, slot: &Arc<Slot>, loaded: &mut Loaded, call: &Call, mut below: Vec<Locked>) -> Result<Receipt, SubmitError> {
         loaded.load(&slot.id, &self.inner.store)?;
         if loaded.session.is_some() && loaded.tenant != call.tenant {
             let refusal = Rejection::new(Code::AccessDenied, "this session belongs to somebody else");
             return Err(SubmitError::Rejected(refusal));
         }
         let config = self.config();
+        let mut sessions = Vec::new();
+        for child in &mut below {
+            sessions.extend(self.cancel_below(child, &call.tenant, &config)?);
+        }
         let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), &config);
         ctx.reachable = self.reachable(&call.tenant, &call.command)?;
         let Decided { events, receipt } = decide(&mut loaded.session, &slot.id, call.command.clone(), &mut ctx).map_err(SubmitError::Rejected)?;
         let kept = call.command_id.as_ref().map(|id| CommandReceipt { command_id: id.clone(), body: receipt::to_json(&receipt) });
+        loaded.find_path(&self.inner.store)?;
         let Some(session) = &loaded.session else { return Ok(receipt) };
-        if !events.is_empty() || kept.is_some() {
+        if !events.is_empty() {
             loaded.tenant.clone_from(&call.tenant);
-            let sessions = if events.is_empty() { Vec::new() } else { vec![append(session, &call.tenant, events, &config)] };
+            sessions.push(append(session, &call.tenant, events, &config, &loaded.path));
+        }
+        if !sessions.is_empty() || kept.is_some() {
             if let Err(failure) = self.inner.store.append(Append { sessions, receipt: kept }).await {
                 // What this step decided never happened: the log says what is true.
                 loaded.fresh = false;
+                below.iter_mut().for_each(|child| child.loaded.fresh = false);
                 return Err(failure.into());
             }
         }
+        for child in &mut below {
+            self.committed(&child.slot, &mut child.loaded, &config);
+        }
         self.committed(slot, loaded, &config);
         Ok(receipt)
+    }
+
+    fn cancel_below(&self, child: &mut Locked, tenant: &str, config: &Arc<EngineConfig>) -> Result<Option<SessionAppend>, SubmitError> {
+        let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), config);
+        let command = Command::Cancel { caller: Caller::operator() };
+        let decided = decide(&mut child.loaded.session, &child.slot.id, command, &mut ctx).map_err(SubmitError::Rejected)?;
+        child.loaded.find_path(&self.inner.store)?;
+        let Some(session) = child.loaded.session.as_ref().filter(|_| !decided.events.is_empty()) else { return Ok(None) };
+        Ok(Some(append(session, tenant, decided.events, config, &child.loaded.path)))
+    }
+
+    /// Sessions of open delegations, to any depth, locked from the top down and listed children first (C-8).
+    async fn delegates_to_cancel(&self, slot: &Arc<Slot>, loaded: &mut Loaded, call: &Call) -> Result<Vec<Locked>, SubmitError> {
+        let mut found = Vec::new();
+        if !matches!(call.command, Command::Cancel { .. }) {
+            return Ok(found);
+        }
+        loaded.load(&slot.id, &self.inner.store)?;
+        let Some(session) = loaded.session.as_ref().filter(|session| loaded.tenant == call.tenant && has_run(session)) else { return Ok(found) };
+        let mut waiting: Vec<SessionId> = open_children(session);
+        while let Some(id) = waiting.pop() {
+            let slot = self.slot(&id);
+            let mut loaded = slot.state.clone().lock_owned().await;
+            loaded.load(&id, &self.inner.store)?;
+            if let Some(session) = &loaded.session {
+                waiting.extend(open_children(session));
+                found.push(Locked { slot, loaded });
+            }
+        }
+        found.reverse();
+        Ok(found)
     }
 
     /// Owners of the sessions a `message.send` names, read from their logs (§3.4).
@@ -223,7 +279,7 @@ impl Engine {
     }
 
     /// A report of the engine's own runners. The database may be full for a while; the report waits for it and is not lost.
-    async fn report(&self, session: SessionId, command: Command) {
+    pub(crate) async fn report(&self, session: SessionId, command: Command) {
         let slot = self.slot(&session);
         loop {
             let tenant = {
@@ -282,8 +338,7 @@ impl Engine {
         let due: Vec<_> = sends(session).filter(|(turn, ..)| !loaded.sent.contains(turn)).map(|(t, s, m)| (t, s.clone(), m.clone())).collect();
         for (turn, target, message) in due {
             loaded.sent.insert(turn.clone());
-            let create = Creation { agent_id: String::new(), identity: session.identity.clone() };
-            self.send_message(loaded.tenant.clone(), turn, target, message, create);
+            self.send_message(loaded.tenant.clone(), turn, target, message);
         }
     }
 
@@ -294,7 +349,6 @@ impl Engine {
         turn: holdpoint_core::id::TurnId,
         target: SessionId,
         message: holdpoint_core::message::Message,
-        _from: Creation,
     ) {
         let engine = self.clone();
         self.inner.tasks.spawn(async move {
@@ -335,6 +389,9 @@ impl Engine {
                 };
                 self.run_model(model, deltas, token);
             }
+            Effect::Spawn { call, attempt } => self.run_spawn(slot.id.clone(), call.clone(), *attempt, token),
+            Effect::AwaitChild { call } => self.await_child(session, call, token, Told::AsResult),
+            Effect::AwaitDetached { call } => self.await_child(session, call, token, Told::AsMessage),
         }
     }
 
@@ -399,7 +456,14 @@ impl Engine {
     /// Everything that changed in the session after `after_seq`.
     pub async fn patch(&self, session: &SessionId, after_seq: u64) -> Result<Option<SessionPatch>, StoreError> {
         let config = self.config();
-        self.read(session, |state| session_patch(state, after_seq, &config)).await
+        let slot = self.slot(session);
+        let mut loaded = slot.state.lock().await;
+        loaded.load(session, &self.inner.store)?;
+        loaded.find_path(&self.inner.store)?;
+        let Some(state) = &loaded.session else { return Ok(None) };
+        let mut patch = session_patch(state, after_seq, &config);
+        patch.interrupts.iter_mut().for_each(|row| row.path.clone_from(&loaded.path));
+        Ok(Some(patch))
     }
 
     /// Envelopes (E-4), written out whole.
@@ -454,7 +518,7 @@ fn sink(slot: &Arc<Slot>, call: &str, token: &CancellationToken) -> DeltaSink {
 }
 
 /// What one step did to one session, with its rows as they are now.
-fn append(session: &Session, tenant: &str, events: Vec<Event>, config: &EngineConfig) -> SessionAppend {
+fn append(session: &Session, tenant: &str, events: Vec<Event>, config: &EngineConfig, path: &[PathStep]) -> SessionAppend {
     let sends = events.iter().any(|event| matches!(event.payload, Payload::SessionMessageRequested { .. }));
     SessionAppend {
         session_id: session.id.clone(),
@@ -462,7 +526,7 @@ fn append(session: &Session, tenant: &str, events: Vec<Event>, config: &EngineCo
         tenant: tenant.to_owned(),
         busy: sends || session.wake_at().is_some() || !pending(session).is_empty(),
         row: session_row(session, config),
-        interrupts: changed_interrupts(session, &events),
+        interrupts: changed_interrupts(session, &events, path),
         spend: events.iter().filter_map(spend).collect(),
         events,
     }
@@ -476,7 +540,7 @@ fn spend(event: &Event) -> Option<Spend> {
 }
 
 /// Rows of interrupts that this step opened or closed, and of open ones when the head moved (their branch may be another now).
-fn changed_interrupts(session: &Session, events: &[Event]) -> Vec<InterruptRow> {
+fn changed_interrupts(session: &Session, events: &[Event], path: &[PathStep]) -> Vec<InterruptRow> {
     let touched: HashSet<&str> = events
         .iter()
         .filter_map(|event| match &event.payload {
@@ -489,5 +553,6 @@ fn changed_interrupts(session: &Session, events: &[Event]) -> Vec<InterruptRow> 
     // An id that was closed and raised again in one step: the closed row is the earlier raising.
     let first = events.first().map_or(0, |event| event.seq);
     let closed = session.closed.values().filter(|closed| closed.seq >= first && touched.contains(closed.interrupt.id.as_str()));
-    closed.map(|closed| closed_row(session, closed)).chain(open).collect()
+    let rows = closed.map(|closed| closed_row(session, closed)).chain(open);
+    rows.map(|row| InterruptRow { path: path.to_vec(), ..row }).collect()
 }

@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod engine;
+mod delegate;
 mod receipt;
 pub mod runner;
 mod slot;

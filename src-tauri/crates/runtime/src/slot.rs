@@ -1,11 +1,13 @@
 //! One session in memory: its state behind a lock, what runs for it, and who is to be woken.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use holdpoint_core::id::{SessionId, TurnId};
 use holdpoint_core::pending::Effect;
 use holdpoint_core::state::Session;
 use holdpoint_store::{Store, StoreError};
+use holdpoint_view::row::PathStep;
 use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, watch};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +19,7 @@ const BATCH: usize = 5000;
 
 pub struct Slot {
     pub id: SessionId,
-    pub state: Mutex<Loaded>,
+    pub state: Arc<Mutex<Loaded>>,
     pub seq: watch::Sender<u64>,
     pub deltas: broadcast::Sender<Value>,
 }
@@ -28,6 +30,8 @@ pub struct Loaded {
     pub fresh: bool,
     pub session: Option<Session>,
     pub tenant: String,
+    /// From the root down to this session, with their agents (DT-2).
+    pub path: Vec<PathStep>,
     pub running: HashMap<Effect, CancellationToken>,
     /// `message.send`s handed on since the session was loaded.
     pub sent: HashSet<TurnId>,
@@ -35,7 +39,7 @@ pub struct Loaded {
 
 impl Slot {
     pub fn new(id: SessionId) -> Self {
-        Self { id, state: Mutex::default(), seq: watch::Sender::new(0), deltas: broadcast::Sender::new(DELTAS) }
+        Self { id, state: Arc::default(), seq: watch::Sender::new(0), deltas: broadcast::Sender::new(DELTAS) }
     }
 
     /// Nothing runs, nobody looks: the state can go back to being only in the file.
@@ -56,6 +60,19 @@ impl Loaded {
             self.session = fold(id, store)?;
         }
         self.fresh = true;
+        Ok(())
+    }
+
+    /// The way from the root session to this one.
+    pub fn find_path(&mut self, store: &Store) -> Result<(), StoreError> {
+        let Some(session) = self.session.as_ref().filter(|session| self.path.len() != session.ancestry.len() + 1) else { return Ok(()) };
+        let mut path = Vec::with_capacity(session.ancestry.len() + 1);
+        for above in &session.ancestry {
+            let agent_id = store.session_row(above)?.map(|row| row.agent_id).unwrap_or_default();
+            path.push(PathStep { session_id: above.to_string(), agent_id });
+        }
+        path.push(PathStep { session_id: session.id.to_string(), agent_id: session.agent_id.clone() });
+        self.path = path;
         Ok(())
     }
 }

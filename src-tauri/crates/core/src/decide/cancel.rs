@@ -29,7 +29,7 @@ pub struct Forecast {
 }
 
 /// C-34.
-fn has_run(session: &Session) -> bool {
+pub fn has_run(session: &Session) -> bool {
     session.current.is_some()
         || session.suspended_turns().next().is_some()
         || session.decisions.iter().any(|d| !matches!(d.trigger, Trigger::SessionStart {}))
@@ -68,6 +68,7 @@ impl Step<'_, '_, '_> {
         self.void_engine_calls();
         let answers = self.end_tool_calls();
         self.record_answers(answers);
+        self.void_children();
         self.drop_decisions();
         let open: Vec<_> = self.s.interrupts.iter().map(|i| i.id.clone()).collect();
         for id in open {
@@ -85,6 +86,13 @@ impl Step<'_, '_, '_> {
     fn void_engine_calls(&mut self) {
         for (id, _) in self.open_ids(CallKind::LlmCall) {
             self.emit(Payload::CallVoided { kind: CallKind::LlmCall, id });
+        }
+    }
+
+    /// The children go down with their own cancel (C-8); here their calls end.
+    fn void_children(&mut self) {
+        for (id, _) in self.open_ids(CallKind::Subagent) {
+            self.emit(Payload::CallVoided { kind: CallKind::Subagent, id });
         }
     }
 
@@ -116,7 +124,9 @@ impl Step<'_, '_, '_> {
         for id in asked {
             let call = CallId::from(id.as_str());
             let known = answers.iter().find(|(own, _)| *own == call).map(|(_, content)| content.clone());
-            let requested = self.s.tool(&call).is_some();
+            // A delegation that ends here, or a call not asked for yet, has no result of its own.
+            let delegated = self.s.call(CallKind::Subagent, &call);
+            let requested = self.s.tool(&call).is_some() || delegated.is_some_and(|call| !call.status.is_open());
             let message = match known {
                 Some(content) => Message::tool(&call, content),
                 None if !requested => self.tool_message(&call, CANCELLED_TEXT),
@@ -140,7 +150,8 @@ impl Step<'_, '_, '_> {
     /// C-13, C-35: in order of their start, then one `session.done`.
     fn end_turns(&mut self) {
         let open: Vec<TurnId> = self.s.turns.iter().filter(|turn| turn.state != TurnState::Over).map(|turn| turn.id.clone()).collect();
-        let any = !open.is_empty();
+        // C-39: a child that never had a turn ends without one.
+        let any = !open.is_empty() || (self.s.is_child() && self.s.turns.is_empty());
         for turn in open {
             let (cost, usage) = self.s.turn(&turn).map(|t| (t.cost, t.usage.clone())).unwrap_or_default();
             let error = Some(ErrorInfo::new(ErrorCode::Cancelled, CANCELLED_TEXT));
@@ -158,6 +169,9 @@ fn unrecorded(trigger: &Trigger) -> Option<(CallId, Content)> {
         Trigger::ToolFinished { id, result, error, .. } => {
             let content = result.as_ref().map(ToolResult::for_model);
             Some((id.clone(), content.or_else(|| error.as_ref().map(|e| Content::Text(e.message.clone())))?))
+        }
+        Trigger::SubagentFinished { id, session_id, result, error, .. } => {
+            Some((id.clone(), Content::Text(crate::proposal::delegate_text(session_id, result.as_ref(), error.as_ref()))))
         }
         _ => None,
     }

@@ -59,7 +59,7 @@ impl Step<'_, '_, '_> {
         self.emit(Payload::SessionCreated {
             agent_id: create.agent_id.clone(),
             identity: create.identity.clone(),
-            ancestry: None,
+            ancestry: (!create.ancestry.is_empty()).then(|| create.ancestry.clone()),
             worker_retry: RetryPolicy::default_for(EffectKind::WorkerDecision),
             worker: spec.and_then(|spec| spec.worker.clone()),
         });
@@ -69,7 +69,7 @@ impl Step<'_, '_, '_> {
     pub(super) fn input(&mut self, caller: &Caller, input: Input) -> Result<Receipt, Rejection> {
         self.own(caller)?;
         check_shape(&input)?;
-        if self.s.is_child() && !matches!(input, Input::Resume { .. } | Input::Answer { .. }) {
+        if self.s.is_child() && caller.rank != Rank::System && !matches!(input, Input::Resume { .. } | Input::Answer { .. }) {
             return Err(Rejection::new(Code::ChildSession, "a delegate's session takes messages only from its parent"));
         }
         match input {

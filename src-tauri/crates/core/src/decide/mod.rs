@@ -4,6 +4,7 @@
 //! before the first event. If the commit of a step fails, its state is thrown away and read from the log again.
 
 mod cancel;
+mod delegate;
 mod input;
 mod interrupt;
 mod report;
@@ -19,7 +20,7 @@ use crate::id::{CallId, DecisionId, SessionId, TurnId};
 use crate::rejection::{Code, Rejection};
 use crate::state::Session;
 
-pub use cancel::{Forecast, forecast_cancel};
+pub use cancel::{Forecast, forecast_cancel, has_run};
 
 /// The events of one transaction and what the caller is told.
 #[derive(Debug)]
@@ -81,6 +82,22 @@ impl<'s, 'c, 'k> Step<'s, 'c, 'k> {
             }
             Command::LlmFailed { call, attempt, error, retryable, retry_after_ms, script_reply } => {
                 self.llm_failed(&call, attempt, error, retryable, retry_after_ms, script_reply);
+                Receipt::default()
+            }
+            Command::ChildStarted { call } => {
+                self.child_started(&call);
+                Receipt::default()
+            }
+            Command::SpawnFailed { call, attempt, error, retryable } => {
+                self.spawn_failed(&call, attempt, error, retryable);
+                Receipt::default()
+            }
+            Command::ChildEnded { call, end } => {
+                self.child_ended(&call, end);
+                Receipt::default()
+            }
+            Command::DetachedEnded { ends } => {
+                self.detached_ended(ends);
                 Receipt::default()
             }
             Command::Tick => {

@@ -51,7 +51,8 @@ impl Step<'_, '_, '_> {
             match call.kind {
                 CallKind::LlmCall => self.llm_failed(&call.id, call.attempt, error, !total, None, None),
                 CallKind::ToolCall => self.tool_errored(&call.id, error, !total),
-                CallKind::Subagent | CallKind::ConnectorSync => {}
+                CallKind::Subagent => self.spawn_failed(&call.id, call.attempt, error, !total && call.status != CallStatus::Running),
+                CallKind::ConnectorSync => {}
             }
         }
         if let Some(live) = self.s.live().filter(|d| d.deadline.is_some_and(|at| at <= now)).cloned() {

@@ -60,7 +60,7 @@ impl Step<'_, '_, '_> {
         if let Some(config) = response.agent {
             self.new_config(config);
         }
-        let starts_work = response.actions.iter().any(|a| matches!(a, Action::LlmCall(_) | Action::ToolCall { .. }));
+        let starts_work = response.actions.iter().any(|a| matches!(a, Action::LlmCall(_) | Action::ToolCall { .. } | Action::SubagentSpawn { .. }));
         if starts_work && self.s.current.is_none() && decision.turn_id.as_ref().is_none_or(|turn| self.s.turn(turn).is_none()) {
             let turn = TurnId::from(format!("turn_{}", decision.id.as_str().trim_start_matches("dec_"))); // N-7
             self.emit(Payload::TurnStarted { turn_id: turn });
@@ -195,6 +195,7 @@ impl Step<'_, '_, '_> {
             Action::ToolError { id, attempt, error, retryable } => self.settle(Settle::ToolError { id, attempt, error, retryable }),
             Action::LlmResult { id, attempt, response } => self.settle(Settle::LlmResult { id, attempt, response }),
             Action::LlmError { id, attempt, error, retryable } => self.settle(Settle::LlmError { id, attempt, error, retryable }),
+            Action::SubagentSpawn { call, asked, retry } => self.request_subagent(decision, call, &asked, retry.as_ref()),
             Action::MessageSend { session_id, message } => {
                 let mut message = message;
                 message.id.get_or_insert_with(|| self.ctx.ids.message());
@@ -235,6 +236,7 @@ impl Step<'_, '_, '_> {
                 Some(messages) => Prompt::Given(messages),
                 None => Prompt::Path { head: self.s.tree.head_id().cloned(), open: self.unanswered() },
             },
+            delegates: config.filter(|_| action.tools.is_none()).map(|c| crate::delegate::tools(self.s, c, self.ctx.config)).unwrap_or_default(),
             tools: action.tools,
             config: index.map(|index| index as u32),
             temperature: action.temperature,

@@ -13,7 +13,7 @@ use super::Step;
 impl Step<'_, '_, '_> {
     pub(super) fn advance(&mut self) {
         loop {
-            if let Some(call) = self.next_call(CallKind::LlmCall).or_else(|| self.next_call(CallKind::ToolCall)) {
+            if let Some(call) = [CallKind::LlmCall, CallKind::ToolCall, CallKind::Subagent].into_iter().find_map(|kind| self.next_call(kind)) {
                 self.dispatch(&call);
             } else if let Some(decision) = self.s.next_decision(self.ctx.now).cloned() {
                 self.dispatch_decision(&decision);
@@ -56,7 +56,8 @@ impl Step<'_, '_, '_> {
                 let (name, arguments) = (call.name.clone(), call.arguments.clone());
                 self.queue(call.turn_id.clone(), Trigger::ToolExecute { id, name, arguments, input, attempt, deadline });
             }
-            CallKind::Subagent | CallKind::ConnectorSync => {}
+            CallKind::Subagent => self.emit(Payload::SubagentDispatched { id }),
+            CallKind::ConnectorSync => {}
         }
     }
 

@@ -1,0 +1,131 @@
+//! Delegates at run time (§8): making a child's session, and telling its parent how it ended.
+//!
+//! Locks are taken from a parent down to its children only, never upwards, so no two of them can wait for each other.
+
+use holdpoint_core::command::{Caller, ChildEnd, Command, Creation, Input};
+use holdpoint_core::delegate::child_turn;
+use holdpoint_core::event::{CallKind, Rank};
+use holdpoint_core::id::{CallId, SessionId, TurnId};
+use holdpoint_core::message::{ErrorCode, ErrorInfo, Message, Role};
+use holdpoint_core::state::{CallStatus, Session, TurnState};
+use holdpoint_store::StoreError;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::{Call, Engine, SubmitError};
+
+/// How the parent learns of the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The call it waits for ends (S-5).
+    AsResult,
+    /// A message of its own turn (S-11).
+    AsMessage,
+}
+
+impl Engine {
+    pub(crate) fn run_spawn(&self, parent: SessionId, call: CallId, attempt: u32, token: CancellationToken) {
+        let engine = self.clone();
+        self.inner.tasks.spawn(async move {
+            let spawned = tokio::select! {
+                () = token.cancelled() => return,
+                spawned = engine.spawn_child(&parent, &call, attempt) => spawned,
+            };
+            if let Err(failure) = spawned {
+                let (error, retryable) = match failure {
+                    SubmitError::Rejected(refusal) => (ErrorInfo::new(ErrorCode::HandlerError, refusal.message), false),
+                    SubmitError::Storage(failure) => (ErrorInfo::new(ErrorCode::Internal, failure.to_string()), true),
+                };
+                engine.report(parent, Command::SpawnFailed { call, attempt, error, retryable }).await;
+            }
+        });
+    }
+
+    /// Makes the child, or hands it its next message, while the parent is held: a cancel of the parent comes before or after, never between.
+    async fn spawn_child(&self, parent: &SessionId, call: &CallId, attempt: u32) -> Result<(), SubmitError> {
+        let slot = self.slot(parent);
+        let mut loaded = slot.state.lock().await;
+        loaded.load(parent, &self.inner.store)?;
+        let tenant = loaded.tenant.clone();
+        let Some((child, command)) = loaded.session.as_ref().and_then(|session| handover(session, call, attempt)) else { return Ok(()) };
+        Box::pin(self.submit(Call { tenant: tenant.clone(), session_id: child, command, command_id: None })).await?;
+        let started = Call { tenant, session_id: parent.clone(), command: Command::ChildStarted { call: call.clone() }, command_id: None };
+        Box::pin(self.step(&slot, &mut loaded, &started, Vec::new())).await.map(|_| ())
+    }
+
+    pub(crate) fn await_child(&self, parent: &Session, call: &CallId, token: CancellationToken, told: Told) {
+        let Some((child, turn)) = parent.call(CallKind::Subagent, call).and_then(|c| Some((c.child.clone()?, turn_of(parent, c)))) else { return };
+        let (engine, parent, call) = (self.clone(), parent.id.clone(), call.clone());
+        self.inner.tasks.spawn(async move {
+            let mut below = engine.watch(&child);
+            let mut above = engine.watch(&parent);
+            while !token.is_cancelled() {
+                if let Ok(Some(end)) = engine.child_end(&child, &turn).await {
+                    match told {
+                        Told::AsResult => return engine.report(parent, Command::ChildEnded { call, end }).await,
+                        Told::AsMessage => engine.tell_detached(&parent).await,
+                    }
+                }
+                tokio::select! {
+                    () = token.cancelled() => return,
+                    _ = below.changed() => {}
+                    // A detached result waits for its parent's turn to end.
+                    _ = above.changed(), if told == Told::AsMessage => {}
+                }
+            }
+        });
+    }
+
+    async fn child_end(&self, child: &SessionId, turn: &TurnId) -> Result<Option<ChildEnd>, StoreError> {
+        Ok(self.read(child, |session| end_of(session, turn)).await?.flatten())
+    }
+
+    /// S-11: all results that are there go in one message turn.
+    async fn tell_detached(&self, parent: &SessionId) {
+        let waiting = self
+            .read(parent, |session| {
+                let calls = session.detached.iter().filter_map(|id| session.call(CallKind::Subagent, id));
+                calls.filter_map(|call| Some((call.id.clone(), call.child.clone()?, turn_of(session, call)))).collect::<Vec<_>>()
+            })
+            .await;
+        let mut ends = Vec::new();
+        for (call, child, turn) in waiting.ok().flatten().unwrap_or_default() {
+            if let Ok(Some(end)) = self.child_end(&child, &turn).await {
+                ends.push((call, end));
+            }
+        }
+        if !ends.is_empty() {
+            self.report(parent.clone(), Command::DetachedEnded { ends }).await;
+        }
+    }
+}
+
+fn turn_of(parent: &Session, call: &holdpoint_core::state::Call) -> TurnId {
+    child_turn(&parent.id, &call.id, call.requested_at)
+}
+
+/// The command that gives the child its message (S-4), if the call still waits for it.
+fn handover(parent: &Session, call: &CallId, attempt: u32) -> Option<(SessionId, Command)> {
+    let call = parent.call(CallKind::Subagent, call).filter(|call| call.status == CallStatus::Pending && call.attempt == attempt)?;
+    let message = Message::new(Role::User, call.arguments.clone());
+    let turn_id = Some(turn_of(parent, call));
+    let input = Input::Append { turn_id, messages: vec![message], stream: None, client: None, queue: false };
+    let ancestry = parent.ancestry.iter().cloned().chain([parent.id.clone()]).collect();
+    // a delegate belongs to whom its parent belongs to.
+    let create = Some(Creation { agent_id: call.name.clone(), identity: parent.identity.clone(), ancestry });
+    let caller = Caller { rank: Rank::System, subject: None, channel: None };
+    Some((call.child.clone()?, Command::Input { caller, input, create }))
+}
+
+fn end_of(session: &Session, turn: &TurnId) -> Option<ChildEnd> {
+    if let Some(over) = session.turn(turn).filter(|turn| turn.state == TurnState::Over) {
+        return Some(ChildEnd {
+            turn_id: Some(turn.clone()),
+            cost: over.cost,
+            usage: over.usage.clone(),
+            data: over.data.clone(),
+            error: over.error.clone(),
+        });
+    }
+    let stopped = session.dropped_turns.contains(turn);
+    stopped.then(|| ChildEnd { error: Some(ErrorInfo::new(ErrorCode::Cancelled, "cancelled: the turn ended")), ..ChildEnd::default() })
+}
