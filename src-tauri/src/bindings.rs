@@ -64,16 +64,14 @@ mod tests {
 
     #[test]
     fn the_window_is_granted_every_listed_command_and_nothing_else() {
-        let capability: Value =
-            serde_json::from_str(include_str!("../capabilities/main.json")).expect("the capability is JSON");
+        let capability: Value = serde_json::from_str(include_str!("../capabilities/main.json")).expect("the capability is JSON");
         let granted: Vec<String> = capability["permissions"]
             .as_array()
             .expect("the capability lists permissions")
             .iter()
             .map(|permission| permission.as_str().unwrap_or_default().to_owned())
             .collect();
-        let listed: Vec<String> =
-            COMMAND_NAMES.iter().map(|name| format!("allow-{}", name.replace('_', "-"))).collect();
+        let listed: Vec<String> = COMMAND_NAMES.iter().map(|name| format!("allow-{}", name.replace('_', "-"))).collect();
         assert_eq!(granted, listed, "capability and command list are the same, in order");
     }
 
@@ -81,8 +79,7 @@ mod tests {
     fn every_command_of_the_bindings_is_in_the_list_the_build_script_reads() {
         let bindings = std::fs::read_to_string(COMMITTED).unwrap_or_default();
         // The first mention is the import; each later one is a call with the command's name as its first argument.
-        let called: Vec<&str> =
-            bindings.split("__TAURI_INVOKE").skip(2).filter_map(|rest| rest.split('"').nth(1)).collect();
+        let called: Vec<&str> = bindings.split("__TAURI_INVOKE").skip(2).filter_map(|rest| rest.split('"').nth(1)).collect();
         assert_eq!(called, COMMAND_NAMES, "bindings and command list are the same, in order");
     }
 }

@@ -7,7 +7,7 @@ use holdpoint_app::wire::{
 };
 use holdpoint_view::row::{InterruptRow, Json, NodeBody, Seq, SessionRow, Time};
 use tauri::ipc::Channel;
-use tauri::{AppHandle, Manager as _, State};
+use tauri::{AppHandle, State};
 use tauri_plugin_opener::OpenerExt as _;
 
 use crate::desk::{CardKey, Desk, ShellEvent};
@@ -83,12 +83,7 @@ pub async fn list_sessions(app: State<'_, App>, before: Option<Time>, limit: u32
 
 #[tauri::command]
 #[specta::specta]
-pub async fn list_interrupts(
-    app: State<'_, App>,
-    state: String,
-    before: Option<Time>,
-    limit: u32,
-) -> Answered<Vec<InterruptRow>> {
+pub async fn list_interrupts(app: State<'_, App>, state: String, before: Option<Time>, limit: u32) -> Answered<Vec<InterruptRow>> {
     app.list_interrupts(state, before, limit).await
 }
 
@@ -154,17 +149,17 @@ pub async fn notification_test(handle: AppHandle) -> NotificationStatus {
 #[specta::specta]
 pub fn open_external(handle: AppHandle, url: String) -> Answered<()> {
     let page = web_page(&url)?;
-    handle.opener().open_url(page, None::<&str>).map_err(|error| {
-        refusal("failed", format!("The browser could not be opened ({error}). Copy the link instead."))
-    })
+    handle
+        .opener()
+        .open_url(page, None::<&str>)
+        .map_err(|error| refusal("failed", format!("The browser could not be opened ({error}). Copy the link instead.")))
 }
 
 /// The cards on screen, so that no notification is raised for them while the window has the focus.
 #[tauri::command]
 #[specta::specta]
-pub async fn set_visible_interrupts(handle: AppHandle, ids: Vec<CardKey>) {
-    let todo = handle.state::<Desk>().set_visible(ids);
-    notify::perform(&handle, todo).await;
+pub fn set_visible_interrupts(desk: State<'_, Desk>, ids: Vec<CardKey>) {
+    desk.set_visible(ids);
 }
 
 fn web_page(url: &str) -> Answered<String> {

@@ -11,7 +11,7 @@ use tauri::async_runtime::JoinHandle;
 use tauri::ipc::Channel;
 
 pub use crate::notice::CardKey;
-use crate::notice::{Do, Notices, Sight};
+use crate::notice::{Notices, Sight};
 
 /// What the shell says while no page listens is kept up to this many, so that a click during a reload is not lost.
 const KEPT_EVENTS: usize = 20;
@@ -45,12 +45,7 @@ struct Page {
 
 impl Desk {
     pub fn new(started: Millis) -> Self {
-        Self {
-            following: Mutex::default(),
-            page: Mutex::default(),
-            sight: Mutex::default(),
-            notices: Mutex::new(Notices::new(started)),
-        }
+        Self { following: Mutex::default(), page: Mutex::default(), sight: Mutex::default(), notices: Mutex::new(Notices::new(started)) }
     }
 
     /// Runs `feed` in place of the one before.
@@ -92,14 +87,12 @@ impl Desk {
         lock(&self.sight).cards.clear();
     }
 
-    pub fn set_focused(&self, focused: bool) -> Vec<Do> {
+    pub fn set_focused(&self, focused: bool) {
         lock(&self.sight).focused = focused;
-        self.seen()
     }
 
-    pub fn set_visible(&self, cards: Vec<CardKey>) -> Vec<Do> {
+    pub fn set_visible(&self, cards: Vec<CardKey>) {
         lock(&self.sight).cards = cards;
-        self.seen()
     }
 
     pub fn sight(&self) -> Sight {
@@ -108,11 +101,6 @@ impl Desk {
 
     pub fn notices(&self) -> MutexGuard<'_, Notices> {
         lock(&self.notices)
-    }
-
-    fn seen(&self) -> Vec<Do> {
-        let sight = self.sight();
-        self.notices().seen(&sight)
     }
 }
 

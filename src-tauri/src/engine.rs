@@ -16,24 +16,25 @@ pub enum StartError {
     Open(#[from] OpenError),
 }
 
-pub async fn open() -> Result<App, StartError> {
+/// The running engine and, at the first run, the sample's session.
+pub async fn open() -> Result<(App, Option<String>), StartError> {
     let app = App::open(options()?).await?;
     serve(&app).await;
-    if let Err(error) = app.start_sample().await {
+    let sample = app.start_sample().await.unwrap_or_else(|error| {
         tracing::warn!(code = error.code, message = error.message, "the sample session could not be started");
-    }
-    Ok(app)
+        None
+    });
+    Ok((app, sample))
 }
 
 fn options() -> Result<Options, StartError> {
-    let config = match std::env::var_os("HOLDPOINT_CONFIG") {
-        Some(file) => file.into(),
-        None => {
-            let data = paths::data_folder().ok_or(StartError::NoHome)?;
-            std::fs::create_dir_all(&data)
-                .and_then(|()| sample::desktop_config(&data))
-                .map_err(|error| StartError::Folder { path: data, error })?
-        }
+    let config = if let Some(file) = std::env::var_os("HOLDPOINT_CONFIG") {
+        file.into()
+    } else {
+        let data = paths::data_folder().ok_or(StartError::NoHome)?;
+        std::fs::create_dir_all(&data)
+            .and_then(|()| sample::desktop_config(&data))
+            .map_err(|error| StartError::Folder { path: data, error })?
     };
     let db = std::env::var_os("HOLDPOINT_DB").map(PathBuf::from);
     let api_key = std::env::var("HOLDPOINT_API_KEY").ok();

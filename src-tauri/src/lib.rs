@@ -1,7 +1,6 @@
 //! The desktop shell: it opens the app in this process, shows its window, and ties both to the system. No rule of the engine and
 //! no SQL is here.
 
-
 mod bindings;
 mod commands;
 mod desk;
@@ -79,7 +78,10 @@ fn open(shell: &mut tauri::App) -> tauri::Result<()> {
     shell.manage(Closing::default());
     end_on_signals(shell.handle().clone());
     match tauri::async_runtime::block_on(engine::open()) {
-        Ok(app) => {
+        Ok((app, sample)) => {
+            if let Some(session_id) = sample {
+                shell.state::<Desk>().notices().announce_always(session_id);
+            }
             shell.manage(app.clone());
             notify::watch(shell.handle(), app);
             window::open_main(shell).map(drop)

@@ -15,6 +15,8 @@ use specta::Type;
 /// This many questions within [`BURST_MS`] become one notification.
 const BURST: usize = 3;
 const BURST_MS: i64 = 5_000;
+/// In a focused window the card of a new question may be about to appear: the window gets this long to show it.
+pub const GRACE_MS: i64 = 600;
 /// A question longer than this is not shown whole, so it is not answered from the notification either.
 const QUESTION_CHARS: usize = 300;
 const LABEL_CHARS: usize = 40;
@@ -64,7 +66,11 @@ pub enum Do {
 pub enum Click {
     /// Show this card, or the inbox for a burst.
     Open(Option<CardKey>),
-    Answer { submit: Submit, asked: Asked, label: String },
+    Answer {
+        submit: Submit,
+        asked: Asked,
+        label: String,
+    },
 }
 
 /// What a notification asked, as far as answering and telling about it goes.
@@ -107,7 +113,11 @@ enum Told {
 pub struct Notices {
     /// Questions from before this run were announced by the run that saw them arrive.
     started: Millis,
+    /// A session whose questions are announced even when their cards are on screen: the first run shows what a notification is.
+    always: Option<String>,
     open: HashMap<CardKey, Open>,
+    /// New questions that the focused window may be about to show, and until when it has time.
+    held: Vec<(CardKey, Millis)>,
     told: BTreeMap<i32, Told>,
     arrivals: VecDeque<Millis>,
     burst: Option<i32>,
@@ -117,7 +127,11 @@ pub struct Notices {
 impl Notices {
     pub fn new(started: Millis) -> Self {
         let (open, told, arrivals) = (HashMap::new(), BTreeMap::new(), VecDeque::new());
-        Self { started, open, told, arrivals, burst: None, last_id: 0 }
+        Self { started, always: None, open, held: Vec::new(), told, arrivals, burst: None, last_id: 0 }
+    }
+
+    pub fn announce_always(&mut self, session_id: String) {
+        self.always = Some(session_id);
     }
 
     /// Rows as the feed brings them; with `reset` they are all there is.
@@ -126,7 +140,9 @@ impl Notices {
         if reset {
             let listed: Vec<CardKey> = rows.iter().map(card).collect();
             let gone: Vec<CardKey> = self.open.keys().filter(|key| !listed.contains(key)).cloned().collect();
-            gone.iter().for_each(|key| self.close(key, &mut todo));
+            for key in &gone {
+                self.close(key, &mut todo);
+            }
         }
         let mut fresh = Vec::new();
         for row in rows {
@@ -136,7 +152,13 @@ impl Notices {
             } else if self.open.get(&key).is_none_or(|known| known.asked.opened_seq != row.opened_seq.0) {
                 self.close(&key, &mut todo);
                 self.open.insert(key.clone(), Open { asked: Asked::of(row), notice: None, at: now });
-                if row.opened_at.0 >= self.started && !sight.sees(&key) {
+                let always = self.always.as_ref() == Some(&key.session_id);
+                if row.opened_at.0 < self.started || (sight.sees(&key) && !always) {
+                    continue;
+                }
+                if sight.focused && !always {
+                    self.held.push((key, now.plus(GRACE_MS)));
+                } else {
                     fresh.push(key);
                 }
             }
@@ -145,16 +167,19 @@ impl Notices {
         todo
     }
 
-    /// The window shows these cards now: their notifications have done their work.
-    pub fn seen(&mut self, sight: &Sight) -> Vec<Do> {
+    /// When to call [`Self::due`] next.
+    pub fn next_due(&self) -> Option<Millis> {
+        self.held.iter().map(|(_, at)| *at).min()
+    }
+
+    /// Announces what the window had time to show and did not.
+    pub fn due(&mut self, now: Millis, sight: &Sight) -> Vec<Do> {
+        let (due, held): (Vec<_>, Vec<_>) = self.held.drain(..).partition(|(_, at)| *at <= now);
+        self.held = held;
+        let unseen: Vec<CardKey> =
+            due.into_iter().map(|(key, _)| key).filter(|key| self.open.contains_key(key) && !sight.sees(key)).collect();
         let mut todo = Vec::new();
-        for key in sight.cards.iter().filter(|key| sight.sees(key)) {
-            if let Some(open) = self.open.get_mut(key)
-                && let Some(id) = open.notice.take()
-            {
-                self.withdraw_unused(id, &mut todo);
-            }
-        }
+        self.announce(&unseen, now, &mut todo);
         todo
     }
 
@@ -170,9 +195,7 @@ impl Notices {
         };
         match asked.choices.iter().find(|choice| choice.index == index && !choice.needs_card) {
             None => opened,
-            Some(choice) => {
-                Some(Click::Answer { submit: asked.answer(index), asked: asked.clone(), label: choice.label.clone() })
-            }
+            Some(choice) => Some(Click::Answer { submit: asked.answer(index), asked: asked.clone(), label: choice.label.clone() }),
         }
     }
 
@@ -198,7 +221,9 @@ impl Notices {
         if self.arrivals.len() >= BURST {
             self.show_burst(fresh, now, todo);
         } else {
-            fresh.iter().for_each(|key| self.show_one(key, todo));
+            for key in fresh {
+                self.show_one(key, todo);
+            }
         }
     }
 
@@ -218,14 +243,15 @@ impl Notices {
             .open
             .iter_mut()
             .filter(|(key, open)| {
-                fresh.contains(key)
-                    || (open.notice.is_some() && (open.notice == self.burst || now.0 - open.at.0 < BURST_MS))
+                fresh.contains(key) || (open.notice.is_some() && (open.notice == self.burst || now.0 - open.at.0 < BURST_MS))
             })
             .map(|(_, open)| open)
             .collect();
         members.sort_by_key(|open| (open.at, open.asked.opened_seq));
         let replaced: Vec<i32> = members.iter().filter_map(|open| open.notice).collect();
-        members.iter_mut().for_each(|open| open.notice = Some(id));
+        for member in &mut members {
+            member.notice = Some(id);
+        }
         let mut lines: Vec<String> =
             members.iter().take(5).map(|open| format!("{}: {}", open.asked.from, first_line(&open.asked.question))).collect();
         if members.len() > 5 {
@@ -244,6 +270,7 @@ impl Notices {
     }
 
     fn close(&mut self, key: &CardKey, todo: &mut Vec<Do>) {
+        self.held.retain(|(held, _)| held != key);
         if let Some(Open { notice: Some(id), .. }) = self.open.remove(key) {
             self.withdraw_unused(id, todo);
         }
@@ -320,7 +347,9 @@ pub struct AnswerTold {
 pub fn tell(asked: &Asked, label: &str, result: &Result<Receipt, ApiError>) -> AnswerTold {
     let about = format!("{}\n{}", asked.from, first_line(&asked.question));
     match result {
-        Err(error) => AnswerTold { refused: true, title: "Your answer was not taken".to_owned(), body: format!("{}\n{about}", error.message) },
+        Err(error) => {
+            AnswerTold { refused: true, title: "Your answer was not taken".to_owned(), body: format!("{}\n{about}", error.message) }
+        }
         Ok(Receipt { resumed: Some(false), closed, .. }) => {
             let how = closed.as_ref().map_or_else(
                 || "It was closed before your answer arrived.".to_owned(),

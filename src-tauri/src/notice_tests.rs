@@ -207,19 +207,42 @@ fn a_reset_withdraws_what_closed_unseen() {
 
 #[test]
 fn no_notification_for_a_card_on_screen_in_a_focused_window() {
-    let shows = |sight: Sight| notices().changed(&[asks("int-1")], false, START, &sight).len();
-    assert_eq!(shows(sees("int-1", true)), 0);
-    assert_eq!(shows(sees("int-1", false)), 1, "the window is behind others");
-    assert_eq!(shows(sees("int-2", true)), 1, "another card is on screen");
+    let shows = |sight: Sight| {
+        let mut notices = notices();
+        let at_once = notices.changed(&[asks("int-1")], false, START, &sight).len();
+        (at_once, notices.due(START.plus(GRACE_MS), &sight).len())
+    };
+    assert_eq!(shows(sees("int-1", true)), (0, 0));
+    assert_eq!(shows(sees("int-1", false)), (1, 0), "the window is behind others");
+    assert_eq!(shows(sees("int-2", true)), (0, 1), "another card is on screen: the window gets a moment to show this one");
 }
 
 #[test]
-fn looking_at_the_card_withdraws_its_notification() {
+fn a_focused_window_gets_a_moment_to_show_the_card() {
+    let away = Sight { focused: true, cards: Vec::new() };
     let mut notices = notices();
-    notices.changed(&[asks("int-1")], false, START, &unseen());
-    assert_eq!(notices.seen(&sees("int-1", false)), []);
-    assert_eq!(notices.seen(&sees("int-1", true)), [Do::Withdraw(1)]);
-    assert_eq!(notices.seen(&sees("int-1", true)), []);
+    assert_eq!(notices.changed(&[asks("int-1"), asks("int-2")], false, START, &away), []);
+    assert_eq!(notices.next_due(), Some(START.plus(GRACE_MS)));
+    assert_eq!(notices.due(START.plus(GRACE_MS - 1), &away), [], "not yet");
+    let todo = notices.due(START.plus(GRACE_MS), &sees("int-1", true));
+    assert_eq!(shown_notices(&todo).len(), 1, "only the one that did not appear");
+    assert_eq!(notices.next_due(), None);
+}
+
+#[test]
+fn a_question_closed_within_that_moment_is_not_announced() {
+    let away = Sight { focused: true, cards: Vec::new() };
+    let mut notices = notices();
+    notices.changed(&[asks("int-1")], false, START, &away);
+    assert_eq!(notices.changed(&[closed(asks("int-1"))], false, START, &away), []);
+    assert_eq!((notices.next_due(), notices.due(START.plus(GRACE_MS), &away)), (None, Vec::new()));
+}
+
+#[test]
+fn the_first_runs_question_is_announced_even_with_its_card_on_screen() {
+    let mut notices = notices();
+    notices.announce_always("sesn_1".into());
+    assert_eq!(notices.changed(&[asks("int-1")], false, START, &sees("int-1", true)).len(), 1);
 }
 
 #[test]
@@ -272,11 +295,7 @@ fn the_outcome_of_an_answer_is_told() {
     assert_eq!((told.refused, told.title.as_str()), (false, "Answered: Approve"));
     assert_eq!(told.body, "support · Refund order 88123\nSend the email?");
 
-    let first = Closed {
-        at: Time(START),
-        outcome: Outcome::Declined,
-        responder: Some(Json(json!({"channel": "slack", "user": "ann"}))),
-    };
+    let first = Closed { at: Time(START), outcome: Outcome::Declined, responder: Some(Json(json!({"channel": "slack", "user": "ann"}))) };
     let told = tell(&asked, "Approve", &Ok(receipt(Some(false), Some(first))));
     assert_eq!((told.refused, told.title.as_str()), (true, "Your answer came too late"), "I-101");
     assert!(told.body.starts_with("It was declined by ann (slack).\n"), "{}", told.body);

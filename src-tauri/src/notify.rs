@@ -1,6 +1,8 @@
 //! The system's notifications: shows and withdraws what [`crate::notice`] decides, and carries clicks back. An answer given in
 //! a notification goes through the same door as the card's.
 
+use std::time::Duration;
+
 use futures::StreamExt as _;
 use holdpoint_app::App;
 use holdpoint_app::wire::{FeedFrom, Frame};
@@ -40,17 +42,37 @@ pub fn watch(handle: &AppHandle, app: App) {
     let handle = handle.clone();
     tauri::async_runtime::spawn(async move {
         let mut feed = Box::pin(app.feed(FeedFrom::default()));
-        while let Some(frame) = feed.next().await {
-            if let Frame::Lists { interrupts, reset, .. } = frame {
-                let desk = handle.state::<Desk>();
-                let todo = desk.notices().changed(&interrupts, reset, now(), &desk.sight());
-                perform(&handle, todo).await;
-            }
+        loop {
+            let due = handle.state::<Desk>().notices().next_due();
+            let todo = tokio::select! {
+                frame = feed.next() => match frame {
+                    None => return,
+                    Some(Frame::Lists { interrupts, reset, .. }) => {
+                        let desk = handle.state::<Desk>();
+                        let sight = desk.sight();
+                        desk.notices().changed(&interrupts, reset, now(), &sight)
+                    }
+                    Some(_) => continue,
+                },
+                () = until(due) => {
+                    let desk = handle.state::<Desk>();
+                    let sight = desk.sight();
+                    desk.notices().due(now(), &sight)
+                }
+            };
+            perform(&handle, todo).await;
         }
     });
 }
 
-pub async fn perform(handle: &AppHandle, todo: Vec<Do>) {
+async fn until(due: Option<Millis>) {
+    match due {
+        Some(at) => tokio::time::sleep(Duration::from_millis((at.0 - now().0).max(0) as u64)).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn perform(handle: &AppHandle, todo: Vec<Do>) {
     for step in todo {
         match step {
             Do::Show(notice) => {

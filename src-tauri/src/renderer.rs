@@ -24,8 +24,7 @@ pub fn choose() {}
 #[cfg(target_os = "linux")]
 fn has_gpu(devices: &std::path::Path) -> bool {
     std::fs::read_dir(devices)
-        .map(|entries| entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("renderD")))
-        .unwrap_or(false)
+        .is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("renderD")))
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -5,7 +5,6 @@ use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{AppHandle, Manager as _, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder, WindowEvent};
 
 use crate::desk::Desk;
-use crate::notify;
 
 const MAIN: &str = "main";
 pub const FAILURE: &str = "failure";
@@ -27,9 +26,7 @@ pub fn open_main(app: &tauri::App) -> tauri::Result<WebviewWindow> {
     let handle = app.handle().clone();
     window.on_window_event(move |event| {
         if let WindowEvent::Focused(focused) = event {
-            let todo = handle.state::<Desk>().set_focused(*focused);
-            let handle = handle.clone();
-            tauri::async_runtime::spawn(async move { notify::perform(&handle, todo).await });
+            handle.state::<Desk>().set_focused(*focused);
         }
     });
     Ok(window)
@@ -94,8 +91,15 @@ mod tests {
         assert!(own("tauri://localhost/inbox"));
         assert!(own("http://tauri.localhost/"), "this is how Windows serves the embedded pages");
         for foreign in [
-            "https://evil.test/", "http://localhost/", "tauri://evil.test/", "http://tauri.localhost.evil.test/",
-            "http://tauri.localhost:8080/", "data:text/html,x", "javascript:alert(1)", "file:///etc/passwd", "about:blank",
+            "https://evil.test/",
+            "http://localhost/",
+            "tauri://evil.test/",
+            "http://tauri.localhost.evil.test/",
+            "http://tauri.localhost:8080/",
+            "data:text/html,x",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "about:blank",
         ] {
             assert!(!own(foreign), "{foreign} is not the app's");
         }
