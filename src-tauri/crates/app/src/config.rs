@@ -1,6 +1,7 @@
 //! `holdpoint.toml` (F-1…F-8): from text to checked, typed settings. Nothing here reads a secret or a script;
 //! keys of features that are not built yet are known, so that a typo in them is still found.
 
+mod delegates;
 mod reader;
 
 use std::collections::BTreeMap;
@@ -118,7 +119,19 @@ pub fn parse(file: &Path, text: String) -> Result<Config, ConfigError> {
     let source = Source::parse(&file, text)?;
     let root = source.root();
     root.allow(&[
-        "name", "db", "log", "max_subagent_depth", "default_worker", "llm", "worker", "agent", "mcp", "plugin", "serve", "remote", "budget",
+        "name",
+        "db",
+        "log",
+        "max_subagent_depth",
+        "default_worker",
+        "llm",
+        "worker",
+        "agent",
+        "mcp",
+        "plugin",
+        "serve",
+        "remote",
+        "budget",
     ])?;
     let folder = file.parent().unwrap_or(Path::new(".")).to_owned();
     let mut config = Config { file: file.clone(), name: root.text("name")?, ..Config::default() };
@@ -151,6 +164,9 @@ pub fn parse(file: &Path, text: String) -> Result<Config, ConfigError> {
         check_id(&section, &id)?;
         let spec = agent(&section, &config, default_worker.as_deref())?;
         config.engine.agents.insert(id, spec);
+    }
+    for (id, section) in root.children("agent")? {
+        delegates::check(&section, &config.engine.agents[&id], &config.engine.agents)?;
     }
     Ok(config)
 }
@@ -246,9 +262,8 @@ fn worker(section: &Section<'_>, folder: &Path) -> Result<WorkerSettings, Config
     })
 }
 
-const MCP_KEYS: [&str; 11] = [
-    "url", "command", "env", "cwd", "auth", "header", "credential", "scopes", "client_id_env", "client_secret_env", "prefix_tools",
-];
+const MCP_KEYS: [&str; 11] =
+    ["url", "command", "env", "cwd", "auth", "header", "credential", "scopes", "client_id_env", "client_secret_env", "prefix_tools"];
 
 /// `[mcp.<id>]` and `[plugin.<id>]`: only their keys are checked. No agent can name one yet, so they have no effect.
 fn connections(root: &Section<'_>) -> Result<(), ConfigError> {
@@ -292,13 +307,31 @@ fn budget(root: &Section<'_>) -> Result<(), ConfigError> {
 }
 
 const AGENT_KEYS: [&str; 20] = [
-    "llm", "model", "system", "effort", "description", "worker", "mcp", "plugins", "defer_tools", "mcp_announce", "mcp_auth_failure",
-    "mcp_tool_sync_failure", "subagents", "subagent_tools", "subagent_mode", "max_subagent_depth", "tools", "retry", "slack", "attachments",
+    "llm",
+    "model",
+    "system",
+    "effort",
+    "description",
+    "worker",
+    "mcp",
+    "plugins",
+    "defer_tools",
+    "mcp_announce",
+    "mcp_auth_failure",
+    "mcp_tool_sync_failure",
+    "subagents",
+    "subagent_tools",
+    "subagent_mode",
+    "max_subagent_depth",
+    "tools",
+    "retry",
+    "slack",
+    "attachments",
 ];
 
 fn agent(section: &Section<'_>, config: &Config, default_worker: Option<&str>) -> Result<AgentSpec, ConfigError> {
     section.allow(&AGENT_KEYS)?;
-    for key in ["mcp", "plugins", "subagents"] {
+    for key in ["mcp", "plugins"] {
         if section.has(key) && !section.is_empty_list(key) {
             return Err(section.error(key, "not available yet; without it the agent would run with fewer tools than it names"));
         }
@@ -331,10 +364,16 @@ fn agent(section: &Section<'_>, config: &Config, default_worker: Option<&str>) -
 /// F-5: an agent that sets anything of model configuration needs `llm` and `model`.
 fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentConfig>, ConfigError> {
     let passed_on = [
-        "defer_tools", "mcp_announce", "mcp_auth_failure", "mcp_tool_sync_failure", "subagent_tools", "subagent_mode", "max_subagent_depth",
+        "defer_tools",
+        "mcp_announce",
+        "mcp_auth_failure",
+        "mcp_tool_sync_failure",
+        "subagent_tools",
+        "subagent_mode",
+        "max_subagent_depth",
         "attachments",
     ];
-    let own = ["llm", "model", "system", "effort", "tools", "retry"];
+    let own = ["llm", "model", "system", "effort", "tools", "retry", "subagents"];
     let Some(first) = own.iter().chain(&passed_on).find(|key| section.has(key)) else { return Ok(None) };
     for key in ["llm", "model"] {
         if !section.has(key) {
@@ -346,6 +385,7 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
         declared(section, "llm", "llm", id, &config.llms)?;
     }
     check_passed_on(section)?;
+    let subagents = delegates::subagents(section)?.map(|list| ("subagents".to_owned(), list));
     Ok(Some(AgentConfig {
         llm,
         model: section.text("model")?.unwrap_or_default(),
@@ -353,7 +393,7 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
         effort: effort(section)?,
         retry: retry(section)?,
         tools: tools(section)?,
-        other: passed_on.iter().filter_map(|key| Some(((*key).to_owned(), section.json(key)?))).collect(),
+        other: passed_on.iter().filter_map(|key| Some(((*key).to_owned(), section.json(key)?))).chain(subagents).collect(),
     }))
 }
 
@@ -428,7 +468,12 @@ fn retry(section: &Section<'_>) -> Result<Option<AgentRetry>, ConfigError> {
 fn bounds(section: &Section<'_>, key: &str) -> Result<Option<RetryOverride>, ConfigError> {
     let Some(table) = section.table(key)? else { return Ok(None) };
     table.allow(&[
-        "queue_timeout_secs", "run_timeout_secs", "total_timeout_secs", "max_attempts", "backoff_base_secs", "backoff_max_secs",
+        "queue_timeout_secs",
+        "run_timeout_secs",
+        "total_timeout_secs",
+        "max_attempts",
+        "backoff_base_secs",
+        "backoff_max_secs",
     ])?;
     Ok(Some(RetryOverride {
         queue_timeout_secs: table.seconds("queue_timeout_secs")?,

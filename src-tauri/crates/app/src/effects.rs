@@ -1,18 +1,20 @@
 //! The outside world as the configuration names it: model blocks and workers, replaced as a whole when the file changes.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use holdpoint_core::engine_config::LlmKind;
+use holdpoint_core::id::SessionId;
+use holdpoint_core::message::{ErrorCode, ErrorInfo};
 use holdpoint_effects_model::{ModelBlock, Models, Script, ScriptError, Secret};
 use holdpoint_effects_worker::{WorkerBlock, Workers};
-use holdpoint_runtime::runner::{
-    DecisionCall, DeltaSink, Failure, ModelCall, ModelFailure, ModelReply, ModelRunner, WorkerRunner,
-};
+use holdpoint_runtime::runner::{DecisionCall, DeltaSink, Failure, ModelCall, ModelFailure, ModelReply, ModelRunner, WorkerRunner};
+use holdpoint_store::Store;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::blobs;
 use crate::config::{Config, LlmSettings, WorkerSettings, WorkerTarget};
 
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +28,8 @@ pub enum EffectsError {
 
 pub struct Effects {
     current: RwLock<Current>,
+    /// Where attachments lie. Set before the first call.
+    store: OnceLock<Store>,
 }
 
 struct Current {
@@ -40,7 +44,11 @@ struct Current {
 impl Effects {
     /// `lenient`: a broken script is a problem of its agents, not of the engine.
     pub fn new(config: &Config, lenient: bool) -> Result<Self, EffectsError> {
-        Ok(Self { current: RwLock::new(build(config, lenient)?) })
+        Ok(Self { current: RwLock::new(build(config, lenient)?), store: OnceLock::new() })
+    }
+
+    pub fn attach(&self, store: Store) {
+        let _ = self.store.set(store);
     }
 
     pub fn replace(&self, config: &Config) -> Result<(), EffectsError> {
@@ -118,19 +126,16 @@ fn block(id: &str, settings: &LlmSettings) -> Result<Option<ModelBlock>, Effects
 fn script(id: &str, settings: &LlmSettings) -> Result<Script, EffectsError> {
     let path = settings.script.clone().unwrap_or_default();
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(&path).map_err(|error| EffectsError::ScriptFile { llm: id.to_owned(), path: shown.clone(), error })?;
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| EffectsError::ScriptFile { llm: id.to_owned(), path: shown.clone(), error })?;
     Script::parse(&text, &shown).map_err(|error| EffectsError::Script { llm: id.to_owned(), error })
 }
 
 fn workers(settings: &BTreeMap<String, WorkerSettings>) -> Workers {
     Workers::new(settings.iter().map(|(id, worker)| {
         let block = match &worker.target {
-            WorkerTarget::Url(url) => {
-                WorkerBlock::Url { url: url.clone(), signing_secret: secret(worker.signing_secret_env.as_ref()) }
-            }
-            WorkerTarget::File(path) => {
-                WorkerBlock::File { path: path.clone(), cpu_ms: worker.cpu_ms, memory_mb: worker.memory_mb }
-            }
+            WorkerTarget::Url(url) => WorkerBlock::Url { url: url.clone(), signing_secret: secret(worker.signing_secret_env.as_ref()) },
+            WorkerTarget::File(path) => WorkerBlock::File { path: path.clone(), cpu_ms: worker.cpu_ms, memory_mb: worker.memory_mb },
         };
         (id.clone(), block)
     }))
@@ -144,8 +149,11 @@ fn told(failure: &Failure) -> String {
 
 #[async_trait]
 impl ModelRunner for Effects {
-    async fn run(&self, call: ModelCall, deltas: DeltaSink, cancel: CancellationToken) -> Result<ModelReply, ModelFailure> {
+    async fn run(&self, mut call: ModelCall, deltas: DeltaSink, cancel: CancellationToken) -> Result<ModelReply, ModelFailure> {
         let models = self.current.read().unwrap_or_else(PoisonError::into_inner).models.clone();
+        if let Some(store) = self.store.get() {
+            blobs::resolve(store, &mut call.request.messages);
+        }
         models.run(call, deltas, cancel).await
     }
 }
@@ -154,6 +162,16 @@ impl ModelRunner for Effects {
 impl WorkerRunner for Effects {
     async fn decide(&self, call: DecisionCall, cancel: CancellationToken) -> Result<Value, Failure> {
         let workers = self.current.read().unwrap_or_else(PoisonError::into_inner).workers.clone();
-        workers.decide(call, cancel).await
+        let session = call.request["session_id"].as_str().map(SessionId::from);
+        let mut response = workers.decide(call, cancel).await?;
+        if let (Some(store), Some(session)) = (self.store.get(), session) {
+            let stored = blobs::store_response(store, &session, &mut response).await;
+            stored.map_err(|failure| Failure {
+                error: ErrorInfo::new(ErrorCode::InvalidResponse, failure.to_string()),
+                retryable: true,
+                retry_after_ms: None,
+            })?;
+        }
+        Ok(response)
     }
 }

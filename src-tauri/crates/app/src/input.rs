@@ -47,9 +47,9 @@ impl Fields {
     pub fn get<T: DeserializeOwned>(&mut self, key: &str) -> Result<Option<T>, Failure> {
         match self.map.shift_remove(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => serde_json::from_value(value)
-                .map(Some)
-                .map_err(|error| Failure::WrongShape(format!("{}: {error}", self.name(key)))),
+            Some(value) => {
+                serde_json::from_value(value).map(Some).map_err(|error| Failure::WrongShape(format!("{}: {error}", self.name(key))))
+            }
         }
     }
 
@@ -253,7 +253,9 @@ pub fn settle(body: Value) -> Result<Settle, Failure> {
     let settle = match kind.as_str() {
         "tool.result" => tool_result(&mut fields)?,
         "tool.error" => tool_error(&mut fields)?,
-        "llm.result" => Settle::LlmResult { id: call_id(&mut fields)?, attempt: attempt(&mut fields)?, response: llm_response(&mut fields)? },
+        "llm.result" => {
+            Settle::LlmResult { id: call_id(&mut fields)?, attempt: attempt(&mut fields)?, response: llm_response(&mut fields)? }
+        }
         "llm.error" => {
             let (id, attempt) = (call_id(&mut fields)?, attempt(&mut fields)?);
             let (error, retryable) = error_of(&mut fields)?;
@@ -335,15 +337,31 @@ mod tests {
         let user = json!({"role": "user", "content": "x"});
         for (input, status, says) in [
             (json!({"type": "client.message", "agent_id": "a"}), 422, "input.message is missing"),
-            (json!({"type": "client.message", "agent_id": "a", "message": user, "surprise": 1}), 422, "input.surprise is not expected here"),
+            (
+                json!({"type": "client.message", "agent_id": "a", "message": user, "surprise": 1}),
+                422,
+                "input.surprise is not expected here",
+            ),
             (json!({"type": "client.message", "message": user}), 422, "input.agent_id is missing"),
-            (json!({"type": "client.messages", "agent_id": "a", "messages": [user], "queue": true}), 422, "input.queue is not expected here"),
+            (
+                json!({"type": "client.messages", "agent_id": "a", "messages": [user], "queue": true}),
+                422,
+                "input.queue is not expected here",
+            ),
             (json!({"type": "client.message", "agent_id": "a", "message": {"role": "king"}}), 422, "input.message.role: unknown variant"),
             (json!({"type": "interrupt.resume"}), 422, "input.interrupt_id is missing"),
             (json!({"type": "interrupt.resume", "interrupt_id": ""}), 400, "input.interrupt_id must have 1 to 200 characters"),
             (json!({"type": "interrupt.resume", "interrupt_id": "i", "payload": 1, "answer": {}}), 422, "give payload or answer, not both"),
-            (json!({"type": "interrupt.resume", "interrupt_id": "i", "answer": {"channel": "desktop", "option": 0}}), 400, "the engine's own"),
-            (json!({"type": "interrupt.resume", "interrupt_id": "i", "answer": {"channel": "X", "option": 0}}), 400, "answer.channel is a lowercase"),
+            (
+                json!({"type": "interrupt.resume", "interrupt_id": "i", "answer": {"channel": "desktop", "option": 0}}),
+                400,
+                "the engine's own",
+            ),
+            (
+                json!({"type": "interrupt.resume", "interrupt_id": "i", "answer": {"channel": "X", "option": 0}}),
+                400,
+                "answer.channel is a lowercase",
+            ),
             (json!({"type": "tool.error", "id": "c", "error": "e"}), 422, "input.retryable is missing"),
             (json!({"type": "tool.result", "id": "c"}), 422, "input.result is missing"),
             (json!({"type": "tool.result", "id": "c", "result": {"content": []}, "content": []}), 422, "give result or content, not both"),
@@ -388,7 +406,8 @@ mod tests {
                 result: ToolResult { content: vec![], structured_content: None, is_error: Some(true) }
             })
         );
-        let Ok(Settle::LlmError { error, retryable, .. }) = settle(json!({"type": "llm.error", "id": "m", "error": "no", "code": "mine"})) else {
+        let Ok(Settle::LlmError { error, retryable, .. }) = settle(json!({"type": "llm.error", "id": "m", "error": "no", "code": "mine"}))
+        else {
             panic!("an llm.error settles")
         };
         assert_eq!((error.code.as_str(), retryable), ("mine", false));

@@ -4,6 +4,7 @@
 //! [`ops`] is what the desktop asks, [`api`] what HTTP clients, machines and administrators ask (§14).
 
 pub mod api;
+mod blobs;
 pub mod caller;
 pub mod config;
 mod effects;
@@ -114,6 +115,7 @@ impl App {
             Some(secret) => secret,
             None => store.meta_or("client_token_secret", keys::new_api_key()).await.map_err(store_error)?,
         };
+        effects.attach(store.clone());
         let engine_config = Arc::new(loaded.config.engine.clone());
         let engine = Engine::open(store.clone(), engine_config, effects.clone(), effects.clone()).await.map_err(store_error)?;
         let inner = Inner {

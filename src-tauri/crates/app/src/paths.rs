@@ -37,7 +37,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_data_folder_follows_the_platform_f4() {
-        let env = |pairs: &'static [(&str, &str)]| move |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, path)| path.into());
+        let env =
+            |pairs: &'static [(&str, &str)]| move |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, path)| path.into());
         assert_eq!(data_folder_from(env(&[("XDG_DATA_HOME", "/x"), ("HOME", "/h")])), Some("/x/holdpoint".into()));
         assert_eq!(data_folder_from(env(&[("HOME", "/h")])), Some("/h/.local/share/holdpoint".into()));
         assert_eq!(data_folder_from(env(&[])), None);

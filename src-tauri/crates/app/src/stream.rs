@@ -33,7 +33,13 @@ const BATCH: usize = 500;
 
 impl App {
     /// `admin`: envelopes in E-4's admin form.
-    pub async fn session_stream(&self, caller: &Caller, id: &str, from: From, admin: bool) -> Answered<impl Stream<Item = Item> + Send + use<>> {
+    pub async fn session_stream(
+        &self,
+        caller: &Caller,
+        id: &str,
+        from: From,
+        admin: bool,
+    ) -> Answered<impl Stream<Item = Item> + Send + use<>> {
         let session = self.readable(caller, id).await?;
         // Subscribed before the first read, so that nothing falls between.
         let watch = self.inner.engine.watch(&session);

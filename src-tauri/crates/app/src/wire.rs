@@ -27,16 +27,33 @@ pub struct Submit {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Command {
     /// Makes the session (the UI makes its id) and sends the first message.
-    CreateSession { agent_id: String, text: String },
+    CreateSession {
+        agent_id: String,
+        text: String,
+    },
     /// At the head. With `queue` it waits behind a running turn.
-    SendMessage { text: String, queue: bool },
+    SendMessage {
+        text: String,
+        queue: bool,
+    },
     /// A user message said again in other words: a new branch at its parent (T-5).
-    EditMessage { message_id: String, text: String },
+    EditMessage {
+        message_id: String,
+        text: String,
+    },
     /// Another reply beside this assistant message (T-6).
-    Regenerate { message_id: String },
+    Regenerate {
+        message_id: String,
+    },
     /// The head goes to this known node (T-7).
-    MakeActive { message_id: String },
-    Answer { interrupt_id: String, shown_hash: String, answer: Answer },
+    MakeActive {
+        message_id: String,
+    },
+    Answer {
+        interrupt_id: String,
+        shown_hash: String,
+        answer: Answer,
+    },
     Cancel,
 }
 
@@ -197,14 +214,36 @@ pub struct FeedFrom {
 pub enum Frame {
     /// Rows changed after the last frame. The first one has the newest 500 sessions and every open interrupt (`reset`).
     /// A closed interrupt arrives once more with `closed_at`.
-    Lists { counter: Seq, reset: bool, sessions: Vec<SessionRow>, interrupts: Vec<InterruptRow> },
-    Session { patch: SessionPatch },
+    Lists {
+        counter: Seq,
+        reset: bool,
+        sessions: Vec<SessionRow>,
+        interrupts: Vec<InterruptRow>,
+    },
+    Session {
+        patch: SessionPatch,
+    },
     /// Text of a reply under way. Lossy: the reply itself arrives as a node.
-    Delta { session_id: String, call_id: String, seq: Seq, text: Option<String>, reasoning: Option<String> },
-    Engine { engine: EngineStatus },
-    Scheduled { scheduled: Vec<ScheduledAnswer> },
-    Snoozed { snoozed: Vec<Snoozed> },
-    Config { agents: Vec<AgentRow>, config_error: Option<String> },
+    Delta {
+        session_id: String,
+        call_id: String,
+        seq: Seq,
+        text: Option<String>,
+        reasoning: Option<String>,
+    },
+    Engine {
+        engine: EngineStatus,
+    },
+    Scheduled {
+        scheduled: Vec<ScheduledAnswer>,
+    },
+    Snoozed {
+        snoozed: Vec<Snoozed>,
+    },
+    Config {
+        agents: Vec<AgentRow>,
+        config_error: Option<String>,
+    },
 }
 
 /// One event as the log inspector shows it.

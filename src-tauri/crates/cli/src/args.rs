@@ -48,11 +48,11 @@ pub(crate) struct Serve {
 /// Which engine a command talks to.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct Target {
-    /// Address of an engine; its credential is HOLDPOINT_API_KEY.
-    #[arg(long, env = "HOLDPOINT_URL", conflicts_with = "db")]
+    /// Address of an engine (else HOLDPOINT_URL); its credential is HOLDPOINT_API_KEY.
+    #[arg(long, conflicts_with = "db")]
     pub url: Option<String>,
-    /// Database of a running engine on this machine.
-    #[arg(long, value_name = "FILE", env = "HOLDPOINT_DB")]
+    /// Database of a running engine on this machine (else HOLDPOINT_DB).
+    #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
     /// Configuration file that names the database or the remote engine.
     #[arg(short = 'c', long = "config", value_name = "FILE")]

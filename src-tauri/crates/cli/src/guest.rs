@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use futures::{Stream, StreamExt as _};
-use holdpoint_app::{config, keys, paths};
-use reqwest::{Client, Method, RequestBuilder};
+use holdpoint_app::config::{self, Config};
+use holdpoint_app::{keys, paths};
+use reqwest::{Client, Method, RequestBuilder, Url};
 use serde_json::Value;
 
 use crate::Ended;
@@ -17,19 +18,20 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Flag or environment, then the file's `[remote]`, then the local database (CL-2).
+    /// CL-2: flag, then environment, then the file, then the default database.
     pub fn of(target: &Target) -> Result<Self, Ended> {
-        if let Some(url) = &target.url {
-            return Self::at(url, std::env::var("HOLDPOINT_API_KEY").ok());
+        let url = target.url.clone().or_else(|| if target.db.is_none() { env("HOLDPOINT_URL") } else { None });
+        if let Some(url) = url {
+            return Self::at(&url, env("HOLDPOINT_API_KEY"));
         }
-        let file = configuration(target)?;
-        if target.db.is_none()
-            && let Some(url) = file.as_ref().and_then(|file| file.remote.as_ref())
-        {
-            return Self::at(url, std::env::var("HOLDPOINT_API_KEY").ok());
+        if let Some(db) = target.db.clone().or_else(|| env("HOLDPOINT_DB").map(PathBuf::from)) {
+            return Self::beside(&db);
         }
-        let db = target.db.clone().or_else(|| file.and_then(|file| file.db)).unwrap_or_else(paths::default_db);
-        Self::beside(&db)
+        match configuration(target)? {
+            Some(Config { remote: Some(url), .. }) => Self::at(&url, env("HOLDPOINT_API_KEY")),
+            Some(Config { db: Some(db), .. }) => Self::beside(&db),
+            _ => Self::beside(&paths::default_db()),
+        }
     }
 
     fn beside(db: &Path) -> Result<Self, Ended> {
@@ -48,30 +50,28 @@ impl Guest {
         Ok(Self { http, base: url.trim_end_matches('/').to_owned(), token })
     }
 
-    pub fn base(&self) -> &str {
-        &self.base
-    }
-
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.base));
-        match &self.token {
+    fn request(&self, method: Method, path: &str, query: &[(&str, String)]) -> Result<RequestBuilder, Ended> {
+        let url = Url::parse_with_params(&format!("{}{path}", self.base), query);
+        let url = url.map_err(|error| Ended::usage(format!("{}: {error}", self.base)))?;
+        let request = self.http.request(method, url);
+        Ok(match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
-        }
+        })
     }
 
     pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Value, Ended> {
-        answer(self.request(Method::GET, path).query(query), &self.base).await
+        answer(self.request(Method::GET, path, query)?, &self.base).await
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Ended> {
-        answer(self.request(Method::POST, path).json(body), &self.base).await
+        answer(self.request(Method::POST, path, &[])?.json(body), &self.base).await
     }
 
     /// Frames of an event stream: (event, data).
     pub async fn stream(&self, path: &str, query: &[(&str, String)]) -> Result<impl Stream<Item = (String, Value)> + Unpin + use<>, Ended> {
         use eventsource_stream::Eventsource as _;
-        let response = self.request(Method::GET, path).query(query).send().await.map_err(|error| unreachable(&self.base, &error))?;
+        let response = self.request(Method::GET, path, query)?.send().await.map_err(|error| unreachable(&self.base, &error))?;
         if !response.status().is_success() {
             return Err(refusal(response).await);
         }
@@ -81,6 +81,10 @@ impl Guest {
             Some((event.event, serde_json::from_str(&event.data).ok()?))
         })))
     }
+}
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 async fn answer(request: RequestBuilder, base: &str) -> Result<Value, Ended> {
@@ -100,11 +104,13 @@ async fn refusal(response: reqwest::Response) -> Ended {
     let status = response.status();
     let body: Value = response.json().await.unwrap_or_default();
     let told = body["error"].as_str().or(body["message"].as_str()).map(str::to_owned);
-    Ended::failed(told.unwrap_or_else(|| format!("the engine answered {status}")))
+    let message = told.unwrap_or_else(|| format!("the engine answered {status}"));
+    // CL-7: what was asked for cannot be, as opposed to not now.
+    if matches!(status.as_u16(), 400 | 422) { Ended::usage(message) } else { Ended::failed(message) }
 }
 
 /// The file given, or the one of this folder, if there is one: a guest needs none.
-fn configuration(target: &Target) -> Result<Option<config::Config>, Ended> {
+fn configuration(target: &Target) -> Result<Option<Config>, Ended> {
     let folder = std::env::current_dir().map_err(Ended::failed)?;
     let own: PathBuf = folder.join(config::FILE_NAME);
     match (&target.config, own.is_file()) {

@@ -17,7 +17,9 @@ fn pretty(envelope: &Value) -> String {
     let time = envelope["occurred_at"].as_str().and_then(|at| at.get(11..19)).unwrap_or_default();
     let detail = match kind {
         "message.new" => format!("{}: {}", word(&payload["message"]["role"]), text_of(&payload["message"])),
-        "turn.completed" if !payload["error"].is_null() => format!("{} failed: {}", word(&payload["turn_id"]), word(&payload["error"]["message"])),
+        "turn.completed" if !payload["error"].is_null() => {
+            format!("{} failed: {}", word(&payload["turn_id"]), word(&payload["error"]["message"]))
+        }
         "turn.started" | "turn.completed" => word(&payload["turn_id"]),
         "tool.call.requested" => format!("{} {}", word(&payload["name"]), word(&payload["arguments"])),
         "tool.call.completed" | "tool.call.errored" => word(&payload["name"]),
@@ -60,9 +62,8 @@ fn one_line(text: &str) -> String {
 
 /// Columns as wide as their widest cell.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) {
-    let width = |column: usize| {
-        rows.iter().map(|row| row[column].chars().count()).chain([head[column].chars().count()]).max().unwrap_or_default()
-    };
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).chain([head[column].chars().count()]).max().unwrap_or_default();
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let line = |cells: Vec<&str>| {
         let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();

@@ -15,7 +15,10 @@ pub(crate) async fn local_only(request: Request, next: Next) -> Response {
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
     match foreign(request.headers(), authority.as_deref()) {
         None => next.run(request).await,
-        Some(what) => Refused(Failure::refuse(Code::AccessDenied, format!("{what}: without authentication the engine answers this machine only"))).into_response(),
+        Some(what) => {
+            Refused(Failure::refuse(Code::AccessDenied, format!("{what}: without authentication the engine answers this machine only")))
+                .into_response()
+        }
     }
 }
 

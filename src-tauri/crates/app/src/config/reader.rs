@@ -163,14 +163,13 @@ impl<'a> Section<'a> {
     /// The name of an environment variable (F-6). The value is never shown: it may be the secret itself, put in the wrong place.
     pub fn env_name(&self, key: &str) -> Read<String> {
         let Some(name) = self.str(key)? else { return Ok(None) };
-        let proper = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let proper =
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if proper {
             return Ok(Some(name));
         }
         Err(self.error(key, "must be the name of an environment variable (letters, digits and _), not the secret itself"))
     }
-
 
     pub fn is_empty_list(&self, key: &str) -> bool {
         matches!(self.list(key), Ok(Some(items)) if items.is_empty())

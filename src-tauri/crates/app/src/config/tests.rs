@@ -57,7 +57,10 @@ auth = false
 fn a_wrong_key_is_named_with_path_line_and_nearest_key_f2() {
     for (text, wanted) in [
         ("nmae = \"x\"\n".to_owned(), "/project/holdpoint.toml:1: nmae: unknown key; did you mean `name`?"),
-        (format!("{MODEL}[agent.a]\nllm = \"main\"\nmodle = \"m\"\n"), "/project/holdpoint.toml:6: agent.a.modle: unknown key; did you mean `model`?"),
+        (
+            format!("{MODEL}[agent.a]\nllm = \"main\"\nmodle = \"m\"\n"),
+            "/project/holdpoint.toml:6: agent.a.modle: unknown key; did you mean `model`?",
+        ),
         (
             format!("{MODEL}[agent.a]\nllm = \"main\"\nmodel = \"m\"\nretry = {{ llm = {{ max_atempts = 1 }} }}\n"),
             "/project/holdpoint.toml:7: agent.a.retry.llm.max_atempts: unknown key; did you mean `max_attempts`?",
@@ -67,7 +70,10 @@ fn a_wrong_key_is_named_with_path_line_and_nearest_key_f2() {
             "/project/holdpoint.toml:9: agent.a.tools[0].handlr: unknown key; did you mean `handler`?",
         ),
         ("[serv]\nport = 1\n".to_owned(), "/project/holdpoint.toml:1: serv: unknown key; did you mean `serve`?"),
-        ("[mcp.x]\nurl = \"https://x\"\nscope = []\n".to_owned(), "/project/holdpoint.toml:3: mcp.x.scope: unknown key; did you mean `scopes`?"),
+        (
+            "[mcp.x]\nurl = \"https://x\"\nscope = []\n".to_owned(),
+            "/project/holdpoint.toml:3: mcp.x.scope: unknown key; did you mean `scopes`?",
+        ),
     ] {
         assert_eq!(complaint(&text), wanted, "{text}");
     }
@@ -107,7 +113,10 @@ fn a_wrong_value_is_an_error_at_its_key() {
         (format!("{MODEL}[agent.a]\nsystem = \"be kind\"\n"), ":4: agent.a.llm: is missing; an agent that sets `system` needs"),
         ("[agent.a]\ndescription = \"x\"\n".to_owned(), ":1: agent.a: needs `llm` and `model`, or a `worker`"),
         (format!("{MODEL}[agent.a]\nllm = \"main\"\nmodel = \"m\"\nmcp = [\"mcp.x\"]\n"), ":7: agent.a.mcp: not available yet"),
-        ("[llm.w]\ntype = \"worker\"\n[agent.a]\nllm = \"w\"\nmodel = \"m\"\n".to_owned(), ":4: agent.a.llm: names a model that the agent's worker"),
+        (
+            "[llm.w]\ntype = \"worker\"\n[agent.a]\nllm = \"w\"\nmodel = \"m\"\n".to_owned(),
+            ":4: agent.a.llm: names a model that the agent's worker",
+        ),
         ("[budget]\nsession_usd = \"1\"\n".to_owned(), ":2: budget.session_usd: spending limits are not available yet"),
         ("[agent.\"a b\"]\nworker = \"w\"\n".to_owned(), ":1: agent.a b: an id has 1 to 64"),
     ] {

@@ -12,7 +12,7 @@ pub(crate) async fn sessions(command: Sessions) -> Result<u8, Ended> {
     match command {
         Sessions::List { session_id, agent_id, limit, cursor, json, target } => {
             let mut query = vec![("limit", limit.to_string())];
-            for (key, value) in [("session_id", session_id), ("agent_id", agent_id), ("cursor", cursor)] {
+            for (key, value) in [("session_id", session_id), ("agent_id", agent_id), ("cursor", cursor.clone())] {
                 query.extend(value.map(|value| (key, value)));
             }
             let page = Guest::of(&target)?.get("/api/admin/sessions", &query).await?;
@@ -64,7 +64,7 @@ async fn events(guest: &Guest, id: &str, after: u64, follow: bool, format: Event
     }
     let mut cursor = after.to_string();
     loop {
-        let query = [("limit", "1000".to_owned()), ("cursor", cursor)];
+        let query = [("limit", "1000".to_owned()), ("cursor", cursor.clone())];
         let page = guest.get(&format!("/api/admin/sessions/{id}/events"), &query).await?;
         for envelope in page["items"].as_array().into_iter().flatten() {
             output::event(format, envelope);
@@ -75,4 +75,3 @@ async fn events(guest: &Guest, id: &str, after: u64, follow: bool, format: Event
         }
     }
 }
-

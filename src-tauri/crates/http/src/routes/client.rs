@@ -1,11 +1,12 @@
 //! `/api/client`: what a frontend does for one owner. Browsers of other origins may call it.
 
 use axum::extract::{Path, Query as UrlQuery, State};
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use holdpoint_app::api::Query;
+use holdpoint_app::error::Failure;
 use serde_json::Value;
 use tower_http::cors::{Any, CorsLayer};
 
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> Router<Api> {
         .route("/api/client/sessions/{id}/events/stream", get(stream))
         .route("/api/client/sessions/{id}/interrupt", post(raise))
         .route("/api/client/sessions/{id}/cancel", post(cancel))
+        .route("/api/client/blobs", get(blob))
         .layer(cors)
 }
 
@@ -48,13 +50,22 @@ async fn stream(
     sse::session_events(&api, &caller, &id, &query, &headers, false).await
 }
 
-async fn raise(
-    State(api): State<Api>,
-    Client(caller): Client,
-    Path(id): Path<String>,
-    JsonBody(body): JsonBody,
-) -> Answer<Json<Value>> {
+async fn raise(State(api): State<Api>, Client(caller): Client, Path(id): Path<String>, JsonBody(body): JsonBody) -> Answer<Json<Value>> {
     Ok(Json(api.app.raise(&caller, &id, body).await?))
+}
+
+/// Sent as a download that no browser opens as a page: what people attach is untrusted.
+async fn blob(State(api): State<Api>, Client(caller): Client, UrlQuery(query): UrlQuery<Query>) -> Answer<Response> {
+    let uri = query.get("uri").ok_or_else(|| Failure::WrongShape("uri is missing".to_owned()))?;
+    let blob = api.app.blob(&caller, uri).await?;
+    let mime = HeaderValue::from_str(&blob.media_type).unwrap_or(HeaderValue::from_static("application/octet-stream"));
+    let headers = [
+        (header::CONTENT_TYPE, mime),
+        (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'")),
+    ];
+    Ok((headers, blob.bytes).into_response())
 }
 
 async fn cancel(State(api): State<Api>, Client(caller): Client, Path(id): Path<String>) -> Answer<Json<Value>> {

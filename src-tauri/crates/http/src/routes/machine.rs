@@ -37,12 +37,7 @@ async fn submit(State(api): State<Api>, Machine(caller): Machine, JsonBody(body)
     Ok((StatusCode::ACCEPTED, Json(api.app.machine_submit(&caller, body).await?)))
 }
 
-async fn settle(
-    State(api): State<Api>,
-    Machine(caller): Machine,
-    Path(id): Path<String>,
-    JsonBody(body): JsonBody,
-) -> Answer<Json<Value>> {
+async fn settle(State(api): State<Api>, Machine(caller): Machine, Path(id): Path<String>, JsonBody(body): JsonBody) -> Answer<Json<Value>> {
     Ok(Json(api.app.settle(&caller, &id, body).await?))
 }
 
