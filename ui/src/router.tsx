@@ -34,5 +34,3 @@ export function browserRouter() {
 export function memoryRouter(path: string) {
   return createMemoryRouter(routes, { initialEntries: [path] });
 }
-
-export { interruptPath, sessionPath } from "./paths";

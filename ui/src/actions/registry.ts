@@ -55,6 +55,6 @@ export function createRegistry(): Registry {
   };
 }
 
-export function isField(target: Element): boolean {
+function isField(target: Element): boolean {
   return target.closest('input:not([type="checkbox"], [type="radio"], [type="button"]), textarea, select, [contenteditable="true"]') !== null;
 }

@@ -1,6 +1,6 @@
 // A labelled text box that grows with its text.
 
-import { useId, type ComponentProps, type ReactNode } from "react";
+import { useId, useImperativeHandle, useLayoutEffect, useRef, type ComponentProps, type ReactNode, type RefObject } from "react";
 import css from "./Field.module.css";
 
 export interface TextBoxProps extends Omit<ComponentProps<"textarea">, "className"> {
@@ -10,10 +10,14 @@ export interface TextBoxProps extends Omit<ComponentProps<"textarea">, "classNam
   hint?: ReactNode;
   problem?: string | null;
   mono?: boolean;
+  /** For more than a line or two. */
+  tall?: boolean;
 }
 
-export function TextBox({ label, hideLabel = false, hint, problem, mono = false, id, ...rest }: TextBoxProps) {
+export function TextBox({ label, hideLabel = false, hint, problem, mono = false, tall = false, id, ref, ...rest }: TextBoxProps) {
   const made = useId();
+  const box = useGrowing(rest.value);
+  useImperativeHandle(ref, () => box.current as HTMLTextAreaElement);
   const own = id ?? made;
   return (
     <div className={css.field}>
@@ -22,9 +26,11 @@ export function TextBox({ label, hideLabel = false, hint, problem, mono = false,
       </label>
       <textarea
         id={own}
+        ref={box}
         rows={1}
         className={css.box}
         data-mono={mono}
+        data-tall={tall}
         aria-invalid={problem !== undefined && problem !== null}
         aria-describedby={`${own}-hint`}
         {...rest}
@@ -34,6 +40,20 @@ export function TextBox({ label, hideLabel = false, hint, problem, mono = false,
       </div>
     </div>
   );
+}
+
+const growsByItself = typeof CSS !== "undefined" && CSS.supports?.("field-sizing", "content");
+
+/** The height follows the text, also where the engine (WebKitGTK) cannot do that by style alone. */
+function useGrowing(value: unknown): RefObject<HTMLTextAreaElement | null> {
+  const box = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || growsByItself) return;
+    element.style.height = "auto";
+    element.style.height = `${element.scrollHeight + element.offsetHeight - element.clientHeight}px`;
+  }, [value]);
+  return box;
 }
 
 export function Select({ label, hideLabel = false, children, ...rest }: Omit<ComponentProps<"select">, "className"> & { label: string; hideLabel?: boolean }) {

@@ -76,7 +76,7 @@ export function HostLink({ href, children }: { href: string; children: ReactNode
   if (host === null) return <span>{children}</span>;
   return (
     <button type="button" className={css.link} onClick={() => desk.ui.setState({ link: href })}>
-      {children} <span className={css.host}>({host})</span>
+      <span className={css.text}>{children}</span> <span className={css.host}>({host})</span>
     </button>
   );
 }

@@ -5,7 +5,7 @@ import { Check } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import css from "./Menu.module.css";
 
-export interface MenuItem {
+interface MenuItem {
   label: string;
   run: () => void;
   /** For a choice: the one that holds now. */

@@ -82,7 +82,7 @@ function Content() {
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
           label="First message"
-          rows={4}
+          tall
           value={text}
           problem={problem}
           onChange={(event) => desk.draft(draftKey, event.target.value === "" ? undefined : event.target.value)}

@@ -57,7 +57,7 @@ export interface Settings {
   [other: string]: unknown;
 }
 
-export interface About {
+interface About {
   version: string;
   user: string;
   config_path: string;

@@ -158,7 +158,7 @@ function DecisionView({ row, user, now }: { row: InterruptRow; user: string; now
 }
 
 /** Rows read and rows that came by the feed, each once, closed ones only. */
-export function newestFirst(read: readonly InterruptRow[], live: readonly InterruptRow[]): InterruptRow[] {
+function newestFirst(read: readonly InterruptRow[], live: readonly InterruptRow[]): InterruptRow[] {
   const byRaising = new Map([...read, ...live].filter((row) => row.closed_at !== null).map((row) => [`${interruptKey(row)}#${row.opened_seq}`, row]));
   return [...byRaising.values()].sort((a, b) => ((a.closed_at ?? "") < (b.closed_at ?? "") ? 1 : -1));
 }

@@ -57,7 +57,7 @@ function Messages({ row }: { row: InterruptRow }) {
 }
 
 /** From the anchor (else the head) up, oldest first; tool results and system messages left out. */
-export function lastMessages(followed: Pick<Followed, "nodeById" | "head_id">, anchor: string | null): NodeRow[] {
+function lastMessages(followed: Pick<Followed, "nodeById" | "head_id">, anchor: string | null): NodeRow[] {
   const found: NodeRow[] = [];
   let at = followed.nodeById.get(anchor ?? followed.head_id ?? "");
   while (at !== undefined && found.length < shown) {
@@ -68,7 +68,7 @@ export function lastMessages(followed: Pick<Followed, "nodeById" | "head_id">, a
 }
 
 /** The text of a message: its string, or the text of its parts. */
-export function messageText(message: unknown): string {
+function messageText(message: unknown): string {
   const content = typeof message === "object" && message !== null ? (message as { content?: unknown }).content : undefined;
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

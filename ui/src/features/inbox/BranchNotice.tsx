@@ -47,7 +47,7 @@ function useEnds(row: InterruptRow, on: boolean): string | null {
 }
 
 /** `the model call scripted/demo, 2 tool calls (a, b)`; empty when nothing ends. */
-export function endsSentence(forecast: Forecast): string {
+function endsSentence(forecast: Forecast): string {
   const part = (names: string[], one: string, many: string): string[] =>
     names.length === 0 ? [] : [names.length === 1 ? `the ${one} ${names[0]}` : `${names.length} ${many} (${names.join(", ")})`];
   return [

@@ -13,10 +13,12 @@ export function Ledger({ row, pending }: { row: InterruptRow; pending?: Schedule
   const events = useEventsAfter(row);
   const stage = reached(row, pending, events);
   if (stage === null) return null;
-  const at = stages.indexOf(stage);
+  // Of an answer from elsewhere only what the log tells is known: it was never scheduled or sent here.
+  const told = pending === undefined && !fromDesktop(row) ? stages.slice(stages.indexOf("recorded")) : stages;
+  const at = told.indexOf(stage);
   return (
     <ol className={css.ledger} aria-label="How far the answer got">
-      {stages.map((each, index) => (
+      {told.map((each, index) => (
         <li key={each} data-done={index <= at} aria-current={index === at ? "step" : undefined}>
           {stageWord[each]}
           <span className="visually-hidden">{index <= at ? ", done" : ", not yet"}</span>
@@ -24,6 +26,10 @@ export function Ledger({ row, pending }: { row: InterruptRow; pending?: Schedule
       ))}
     </ol>
   );
+}
+
+function fromDesktop(row: InterruptRow): boolean {
+  return typeof row.responder === "object" && row.responder !== null && (row.responder as { channel?: unknown }).channel === "desktop";
 }
 
 /** The log after the question, once it is closed; read again as the session moves on, until the effect is there. */

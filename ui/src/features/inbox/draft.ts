@@ -13,7 +13,7 @@ export interface CardDraft {
   sent: string | null;
 }
 
-export const emptyDraft: CardDraft = { text: "", option: null, form: undefined, switch: false, sent: null };
+const emptyDraft: CardDraft = { text: "", option: null, form: undefined, switch: false, sent: null };
 
 export function draftKey(row: { session_id: string; interrupt_id: string }): string {
   return `interrupt:${row.session_id}:${row.interrupt_id}`;

@@ -11,7 +11,7 @@ import { draftKey, isEmpty, readDraft, type CardDraft } from "./draft";
 import { shownHash } from "./shownHash";
 
 /** A card that just appeared, or took another's place under the pointer, cannot be answered by a click or key meant for what was there. */
-export const armingMs = 400;
+const armingMs = 400;
 
 export interface Answering {
   draft: CardDraft;
@@ -97,12 +97,9 @@ const lingerMs = 2000;
  */
 function useUnderWay(scheduled: ScheduledAnswer | undefined, refused: boolean): ScheduledAnswer | undefined {
   const [last, setLast] = useState<ScheduledAnswer | undefined>(undefined);
+  if (scheduled !== undefined && scheduled !== last) setLast(scheduled);
   useEffect(() => {
-    if (scheduled !== undefined) {
-      setLast(scheduled);
-      return;
-    }
-    if (last === undefined) return;
+    if (scheduled !== undefined || last === undefined) return;
     const timer = setTimeout(() => setLast(undefined), !refused && Date.parse(last.due_at) <= Date.now() ? lingerMs : 0);
     return () => clearTimeout(timer);
   }, [scheduled, last, refused]);

@@ -16,7 +16,7 @@ export function FirstRun({ row }: { row: InterruptRow }) {
   return (
     <aside className={css.welcome} aria-label="Welcome">
       <div>
-        <h3>This agent stopped to ask you</h3>
+        <h2>This agent stopped to ask you</h2>
         <p>
           Answer with the number on a button. Then open its session, edit your first message, and see a second branch grow. Its model is <b>scripted</b>: it
           follows a file and costs nothing.
