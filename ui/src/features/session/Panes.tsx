@@ -2,19 +2,21 @@
 import { PanelLeft, PanelRight } from "lucide-react";
 import { useState } from "react";
 import { Group, Panel, Separator, usePanelRef } from "react-resizable-panels";
-import { useActions } from "../../actions/hooks";
+import { ActionButton, useActions } from "../../actions/hooks";
+import type { Action } from "../../actions/action";
 import { useDesk } from "../../store/hooks";
 import { Composer } from "../composer/Composer";
 import { Inspector } from "../inspector/Inspector";
 import { Transcript } from "../transcript/Transcript";
 import { Tree } from "../tree/Tree";
+import { SessionHeader } from "./SessionHeader";
 import css from "./Session.module.css";
 
 const setting = "session_panes";
 
-/** Widths in pixels. In a small window the panes beside the transcript begin narrower, so that all three fit. */
+/** Widths in pixels. A small window begins without the inspector: three panes would leave no room to read in. */
 const wide = { tree: 264, inspector: 304 };
-const narrow = { tree: 190, inspector: 220 };
+const narrow = { tree: 210, inspector: 0 };
 const narrowBelow = 1100;
 
 export function Panes() {
@@ -26,24 +28,28 @@ export function Panes() {
     if (pane.current?.isCollapsed() === true) pane.current.expand();
     else pane.current?.collapse();
   };
-  useActions([
+  const toggles: Action[] = [
     { id: "session.tree", title: "Show or hide the tree", section: "Session", keys: ["["], icon: PanelLeft, run: () => toggle(tree) },
     { id: "session.inspector", title: "Show or hide the inspector", section: "Session", keys: ["]"], icon: PanelRight, run: () => toggle(inspector) },
-  ]);
+  ];
+  useActions(toggles);
   return (
+    <>
+    <SessionHeader tools={toggles.map((action) => <ActionButton key={action.id} action={action} iconOnly size="s" />)} />
     <Group
       className={css.panes} defaultLayout={readWidths(desk.store.getState().settings[setting])}
       onLayoutChanged={(layout, meta) => { if (meta.isUserInteraction) desk.saveSettings({ [setting]: layout }); }}
     >
       <Panel id="tree" panelRef={tree} className={css.treePane} collapsible minSize={160} defaultSize={first.tree} groupResizeBehavior="preserve-pixel-size"><Tree /></Panel>
       <Separator className={css.separator} aria-label="Width of the tree" />
-      <Panel id="transcript" className={css.talk} minSize={260}>
+      <Panel id="transcript" className={css.talk} minSize={300}>
         <Transcript />
         <Composer />
       </Panel>
       <Separator className={css.separator} aria-label="Width of the inspector" />
       <Panel id="inspector" panelRef={inspector} className={css.inspectorPane} collapsible minSize={220} defaultSize={first.inspector} groupResizeBehavior="preserve-pixel-size"><Inspector /></Panel>
     </Group>
+    </>
   );
 }
 

@@ -2,6 +2,7 @@
 import { Ban, Link, Search } from "lucide-react";
 import { ActionButton, useActions } from "../../actions/hooks";
 import type { Action } from "../../actions/action";
+import type { ReactNode } from "react";
 import { Chip } from "../../components/Chip";
 import { activityMark, activityWord, Mark } from "../../components/Mark";
 import { Visible } from "../../components/Visible";
@@ -9,7 +10,7 @@ import { hasRun } from "./status";
 import { useSession, useView } from "./view";
 import css from "./Session.module.css";
 
-export function SessionHeader() {
+export function SessionHeader({ tools }: { tools: ReactNode }) {
   const { model, operations, view } = useSession();
   const pending = useView((now) => now.pending);
   const { session, head_id: head } = model.followed;
@@ -40,8 +41,9 @@ export function SessionHeader() {
       </span>
       <span className={css.pending} role="status">{pending}</span>
       <span className={css.tools}>
-        <ActionButton action={find} size="s" />
+        <ActionButton action={find} size="s" label="Find" />
         {cancellable && <ActionButton action={cancel} size="s" />}
+        <span className={css.toggles}>{tools}</span>
       </span>
     </header>
   );

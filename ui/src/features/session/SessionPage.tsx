@@ -8,7 +8,6 @@ import { createBodies } from "../transcript/bodies";
 import { buildTreeIndex } from "../tree/treeIndex";
 import { AskDialog } from "./AskDialog";
 import { Panes } from "./Panes";
-import { SessionHeader } from "./SessionHeader";
 import { createOperations } from "./operations";
 import { createView, modelOf, SessionContext, type Model, type SessionScope } from "./view";
 import css from "./Session.module.css";
@@ -50,7 +49,6 @@ function OpenSession({ sessionId, node }: { sessionId: string; node: string | nu
   return (
     <SessionContext value={scope}>
       <section className={css.page} aria-label="Session">
-        <SessionHeader />
         <Panes />
         <AskDialog />
       </section>
