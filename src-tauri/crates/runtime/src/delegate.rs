@@ -123,9 +123,13 @@ fn end_of(session: &Session, turn: &TurnId) -> Option<ChildEnd> {
             cost: over.cost,
             usage: over.usage.clone(),
             data: over.data.clone(),
-            error: over.error.clone(),
+            error: over.error.clone().map(|error| if error.is(ErrorCode::Cancelled) { stopped() } else { error }),
         });
     }
-    let stopped = session.dropped_turns.contains(turn);
-    stopped.then(|| ChildEnd { error: Some(ErrorInfo::new(ErrorCode::Cancelled, "cancelled: the turn ended")), ..ChildEnd::default() })
+    session.dropped_turns.contains(turn).then(|| ChildEnd { error: Some(stopped()), ..ChildEnd::default() })
+}
+
+/// What a parent reads when its delegate was cancelled without a reason (TH-18, TH-45).
+fn stopped() -> ErrorInfo {
+    ErrorInfo::new(ErrorCode::Cancelled, "The delegate was stopped before it finished.")
 }
