@@ -63,6 +63,8 @@ pub enum Command {
     Raise { caller: Caller, interrupt_id: Option<InterruptId>, reason: String, payload: Option<Value> },
     Settle { caller: Caller, settle: Settle },
     Cancel { caller: Caller },
+    /// A thread interrupt: the cancel of a delegate, with the reason its turn ends with (TH-33).
+    Stop { reason: String },
     /// The decider's raw answer. `attempt: None` when it came over `/workers/submit`.
     Answered { decision: DecisionId, attempt: Option<u32>, response: Value },
     DecisionFailed { decision: DecisionId, attempt: u32, error: ErrorInfo, retryable: bool },

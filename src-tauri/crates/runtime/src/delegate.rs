@@ -3,15 +3,19 @@
 //! Locks are taken from a parent down to its children only, never upwards, so no two of them can wait for each other.
 
 use holdpoint_core::command::{Caller, ChildEnd, Command, Creation, Input};
+use holdpoint_core::decide::has_run;
 use holdpoint_core::delegate::child_turn;
 use holdpoint_core::event::{CallKind, Rank};
 use holdpoint_core::id::{CallId, SessionId, TurnId};
 use holdpoint_core::message::{ErrorCode, ErrorInfo, Message, Role};
 use holdpoint_core::state::{CallStatus, Session, TurnState};
-use holdpoint_store::StoreError;
+use holdpoint_store::{Append, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{Call, Engine, SubmitError};
+use crate::engine::{Call, Engine, Locked, SubmitError};
+
+/// The message of a cancelled turn's error; a thread interrupt gives its reason instead.
+const CANCELLED: &str = "cancelled: the turn ended";
 
 /// How the parent learns of the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,6 +103,59 @@ impl Engine {
     }
 }
 
+/// How a thread interrupt went (TH-26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    Stopped,
+    /// The delegate had ended.
+    NotRunning,
+}
+
+impl Engine {
+    /// Stops one delegate with everything below it, and ends its parent's delegation with the reason: one transaction (TH-29, TH-33).
+    /// The caller has made sure that `thread` is a delegate of this tenant.
+    pub async fn stop_thread(&self, tenant: &str, parent: &SessionId, thread: &SessionId, reason: &str) -> Result<Stopped, SubmitError> {
+        let slot = self.slot(parent);
+        let loaded = slot.state.clone().lock_owned().await;
+        let mut above = Locked { slot, loaded };
+        above.loaded.load(parent, &self.inner.store)?;
+        let mut below = Vec::new();
+        self.lock_below(vec![thread.clone()], &mut below).await?;
+        let running = below.iter().any(|one| one.slot.id == *thread && one.loaded.session.as_ref().is_some_and(has_run));
+        if !running {
+            return Ok(Stopped::NotRunning);
+        }
+        let config = self.config();
+        let mut sessions = Vec::new();
+        for one in &mut below {
+            let named = one.slot.id == *thread;
+            let reason = if named { reason } else { CANCELLED };
+            sessions.extend(self.stop_below(one, Command::Stop { reason: reason.to_owned() }, tenant, &config)?);
+        }
+        let call = above.loaded.session.as_ref().and_then(|session| {
+            let mut open = session.open_calls().filter(|call| call.kind == CallKind::Subagent && call.child.as_ref() == Some(thread));
+            open.next().map(|call| call.id.clone())
+        });
+        if let Some(call) = call {
+            let ended = below.iter().find(|one| one.slot.id == *thread).and_then(|one| one.loaded.session.as_ref());
+            let spent = ended.and_then(|session| session.turns.last()).map(|turn| (turn.id.clone(), turn.cost, turn.usage.clone()));
+            let (turn_id, cost, usage) = spent.map(|(id, cost, usage)| (Some(id), cost, usage)).unwrap_or_default();
+            let error = Some(ErrorInfo::new(ErrorCode::Cancelled, reason));
+            let command = Command::ChildEnded { call, end: ChildEnd { turn_id, cost, usage, data: None, error } };
+            sessions.extend(self.stop_below(&mut above, command, tenant, &config)?);
+        }
+        below.push(above);
+        if let Err(failure) = self.inner.store.append(Append { sessions, receipt: None }).await {
+            below.iter_mut().for_each(|one| one.loaded.fresh = false);
+            return Err(failure.into());
+        }
+        for one in &mut below {
+            self.committed(&one.slot, &mut one.loaded, &config);
+        }
+        Ok(Stopped::Stopped)
+    }
+}
+
 fn turn_of(parent: &Session, call: &holdpoint_core::state::Call) -> TurnId {
     child_turn(&parent.id, &call.id, call.requested_at)
 }
@@ -123,7 +180,7 @@ fn end_of(session: &Session, turn: &TurnId) -> Option<ChildEnd> {
             cost: over.cost,
             usage: over.usage.clone(),
             data: over.data.clone(),
-            error: over.error.clone().map(|error| if error.is(ErrorCode::Cancelled) { stopped() } else { error }),
+            error: over.error.clone().map(|error| if error.message == CANCELLED { stopped() } else { error }),
         });
     }
     session.dropped_turns.contains(turn).then(|| ChildEnd { error: Some(stopped()), ..ChildEnd::default() })

@@ -46,12 +46,12 @@ const RECOVERED_AT_ONCE: usize = 64;
 
 /// A delegate's session, held while its parent is cancelled.
 pub(crate) struct Locked {
-    slot: Arc<Slot>,
-    loaded: OwnedMutexGuard<Loaded>,
+    pub slot: Arc<Slot>,
+    pub loaded: OwnedMutexGuard<Loaded>,
 }
 
 /// Sessions of the delegations that are open in this one.
-fn open_children(session: &Session) -> Vec<SessionId> {
+pub(crate) fn open_children(session: &Session) -> Vec<SessionId> {
     session.open_calls().filter(|call| call.kind == CallKind::Subagent).filter_map(|call| call.child.clone()).collect()
 }
 
@@ -155,7 +155,7 @@ impl Engine {
         *self.inner.config.write().unwrap_or_else(PoisonError::into_inner) = config;
     }
 
-    fn config(&self) -> Arc<EngineConfig> {
+    pub(crate) fn config(&self) -> Arc<EngineConfig> {
         self.inner.config.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -205,7 +205,8 @@ impl Engine {
         let config = self.config();
         let mut sessions = Vec::new();
         for child in &mut below {
-            sessions.extend(self.cancel_below(child, &call.tenant, &config)?);
+            let command = Command::Cancel { caller: Caller::operator() };
+            sessions.extend(self.stop_below(child, command, &call.tenant, &config)?);
         }
         let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), &config);
         ctx.reachable = self.reachable(&call.tenant, &call.command)?;
@@ -232,9 +233,15 @@ impl Engine {
         Ok(receipt)
     }
 
-    fn cancel_below(&self, child: &mut Locked, tenant: &str, config: &Arc<EngineConfig>) -> Result<Option<SessionAppend>, SubmitError> {
+    /// A held delegate's part of somebody else's transaction.
+    pub(crate) fn stop_below(
+        &self,
+        child: &mut Locked,
+        command: Command,
+        tenant: &str,
+        config: &Arc<EngineConfig>,
+    ) -> Result<Option<SessionAppend>, SubmitError> {
         let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), config);
-        let command = Command::Cancel { caller: Caller::operator() };
         let decided = decide(&mut child.loaded.session, &child.slot.id, command, &mut ctx).map_err(SubmitError::Rejected)?;
         child.loaded.find_path(&self.inner.store)?;
         let Some(session) = child.loaded.session.as_ref().filter(|_| !decided.events.is_empty()) else { return Ok(None) };
@@ -249,7 +256,13 @@ impl Engine {
         }
         loaded.load(&slot.id, &self.inner.store)?;
         let Some(session) = loaded.session.as_ref().filter(|session| loaded.tenant == call.tenant && has_run(session)) else { return Ok(found) };
-        let mut waiting: Vec<SessionId> = open_children(session);
+        self.lock_below(open_children(session), &mut found).await?;
+        Ok(found)
+    }
+
+    /// Locks these sessions and the open delegations below them; adds them children first.
+    pub(crate) async fn lock_below(&self, mut waiting: Vec<SessionId>, into: &mut Vec<Locked>) -> Result<(), SubmitError> {
+        let mut found = Vec::new();
         while let Some(id) = waiting.pop() {
             let slot = self.slot(&id);
             let mut loaded = slot.state.clone().lock_owned().await;
@@ -260,7 +273,8 @@ impl Engine {
             }
         }
         found.reverse();
-        Ok(found)
+        into.extend(found);
+        Ok(())
     }
 
     /// Owners of the sessions a `message.send` names, read from their logs (§3.4).
@@ -313,7 +327,7 @@ impl Engine {
 
     // ---- after a commit
 
-    fn committed(&self, slot: &Arc<Slot>, loaded: &mut Loaded, config: &Arc<EngineConfig>) {
+    pub(crate) fn committed(&self, slot: &Arc<Slot>, loaded: &mut Loaded, config: &Arc<EngineConfig>) {
         let Some(session) = &loaded.session else { return };
         slot.seq.send_if_modified(|seq| std::mem::replace(seq, session.seq) != session.seq);
         if self.inner.closing.is_cancelled() {

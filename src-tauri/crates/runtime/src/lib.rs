@@ -10,4 +10,5 @@ pub mod runner;
 mod slot;
 mod timer;
 
+pub use delegate::Stopped;
 pub use engine::{Call, Engine, SubmitError};

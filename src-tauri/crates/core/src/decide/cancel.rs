@@ -13,7 +13,7 @@ use super::Step;
 use super::interrupt::Closing;
 
 /// C-5, Q-50.
-pub(super) const CANCELLED_TEXT: &str = "cancelled: the turn ended";
+pub(crate) const CANCELLED_TEXT: &str = "cancelled: the turn ended";
 
 /// What a cancel would end, for the person who is about to ask for it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +60,8 @@ pub fn forecast_cancel(session: &Session) -> Forecast {
 }
 
 impl Step<'_, '_, '_> {
-    pub(super) fn cancel(&mut self) -> Receipt {
+    /// `why` is the message of the turn's error (Q-50, TH-33).
+    pub(super) fn cancel(&mut self, why: &str) -> Receipt {
         if !has_run(self.s) {
             return Receipt { cancelled: Some(false), ..Receipt::default() };
         }
@@ -75,7 +76,7 @@ impl Step<'_, '_, '_> {
             let Closing { payload, responder, verification, shown_hash } = Closing::silent(Some(json!({"status": "cancelled"})));
             self.emit(Payload::SessionInterruptResumed { interrupt_id: id, payload, responder, verification, shown_hash, arguments_hash: None });
         }
-        self.end_turns();
+        self.end_turns(why);
         Receipt { turn_id, cancelled: Some(true), ..Receipt::default() }
     }
 
@@ -148,13 +149,13 @@ impl Step<'_, '_, '_> {
     }
 
     /// C-13, C-35: in order of their start, then one `session.done`.
-    fn end_turns(&mut self) {
+    fn end_turns(&mut self, why: &str) {
         let open: Vec<TurnId> = self.s.turns.iter().filter(|turn| turn.state != TurnState::Over).map(|turn| turn.id.clone()).collect();
         // C-39: a child that never had a turn ends without one.
         let any = !open.is_empty() || (self.s.is_child() && self.s.turns.is_empty());
         for turn in open {
             let (cost, usage) = self.s.turn(&turn).map(|t| (t.cost, t.usage.clone())).unwrap_or_default();
-            let error = Some(ErrorInfo::new(ErrorCode::Cancelled, CANCELLED_TEXT));
+            let error = Some(ErrorInfo::new(ErrorCode::Cancelled, why));
             self.emit(Payload::TurnCompleted { turn_id: turn, data: None, turn_cost: cost, turn_token_usage: usage, error });
         }
         if any {

@@ -20,6 +20,7 @@ use crate::id::{CallId, DecisionId, SessionId, TurnId};
 use crate::rejection::{Code, Rejection};
 use crate::state::Session;
 
+pub(crate) use cancel::CANCELLED_TEXT;
 pub use cancel::{Forecast, forecast_cancel, has_run};
 
 /// The events of one transaction and what the caller is told.
@@ -69,8 +70,9 @@ impl<'s, 'c, 'k> Step<'s, 'c, 'k> {
             Command::Settle { caller, settle } => self.settle_from_outside(&caller, settle)?,
             Command::Cancel { caller } => {
                 self.own(&caller)?;
-                self.cancel()
+                self.cancel(CANCELLED_TEXT)
             }
+            Command::Stop { reason } => self.cancel(&reason),
             Command::Answered { decision, attempt, response } => self.answered(&decision, attempt, &response)?,
             Command::DecisionFailed { decision, attempt, error, retryable } => {
                 self.decision_failed(&decision, attempt, error, retryable);
