@@ -68,7 +68,8 @@ pub fn activity(session: &Session) -> Activity {
     if session.paused() {
         return Activity::WaitingForYou;
     }
-    let open = |kind: CallKind| session.open_calls().any(|call| call.kind == kind);
+    // A call parked on a branch that was left waits for that branch, and says nothing about the active one.
+    let open = |kind: CallKind| session.open_calls().any(|call| call.kind == kind && session.is_active(call.anchor));
     let deciding = session.decisions.iter().any(|d| d.live || (d.turn_id.is_some() && d.turn_id == session.current && !session.held(d)));
     let starting = session.decisions.iter().any(|d| matches!(d.trigger, Trigger::SessionStart {}));
     if open(CallKind::LlmCall) || deciding || starting {
