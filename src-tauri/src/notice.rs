@@ -385,9 +385,15 @@ fn card(row: &InterruptRow) -> CardKey {
 fn question(reason: &str, payload: Option<&Value>) -> (String, bool) {
     let message = payload.and_then(|payload| payload.get("message")).and_then(Value::as_str).map(str::trim);
     match message.filter(|message| !message.is_empty()) {
-        Some(message) => shown(message, QUESTION_CHARS),
+        Some(message) => shown(&without_marks(message), QUESTION_CHARS),
         None => shown(&format!("Paused: {reason}"), QUESTION_CHARS),
     }
+}
+
+/// Markdown as plain text: notifications show `**` and backticks as they are.
+fn without_marks(markdown: &str) -> String {
+    let lines = markdown.lines().map(|line| line.trim_start_matches('#').trim_start_matches(' '));
+    lines.collect::<Vec<_>>().join("\n").replace("**", "").replace('`', "")
 }
 
 /// The first two options, or the default pair (I-53, I-95).

@@ -144,6 +144,12 @@ fn hidden_characters_are_drawn_and_long_text_is_cut_with_a_mark() {
 }
 
 #[test]
+fn markdown_marks_are_left_out() {
+    let notice = shown_for(row("int-1", json!({"message": "## Ship\n`v2` to **everyone**?"})));
+    assert_eq!(notice.body, "Ship\nv2 to everyone?");
+}
+
+#[test]
 fn an_action_sends_the_answer_of_its_option_with_the_hash_of_what_was_shown_i91() {
     let mut notices = notices();
     notices.changed(&[asks("int-1")], false, START, &unseen());
