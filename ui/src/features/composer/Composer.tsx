@@ -8,7 +8,7 @@ import { useDesk, useDeskState } from "../../store/hooks";
 import { asRefusal } from "../../transport/transport";
 import type { TurnRow } from "../../wire";
 import { branchStart } from "../session/operations";
-import { hasRun } from "../session/status";
+import { hasRun, queuedTurns } from "../session/status";
 import { useSession } from "../session/view";
 import css from "./Composer.module.css";
 
@@ -116,7 +116,7 @@ function Writer() {
 
 function Queued() {
   const { model } = useSession();
-  const waiting = [...model.followed.turns.values()].filter((turn) => turn.status === "queued");
+  const waiting = queuedTurns(model.followed);
   if (waiting.length === 0) return null;
   return (
     <ul className={css.queued} aria-label="Queued messages">

@@ -4,7 +4,7 @@ import { exact, span, took, useNow } from "../../components/time";
 import { Visible } from "../../components/Visible";
 import type { Followed } from "../../store/state";
 import type { CallRow, DecisionRow, TurnRow } from "../../wire";
-import { callStanding, isOpenCall } from "../session/status";
+import { callStanding, isOpenCall, queuedTurns } from "../session/status";
 import { useSession } from "../session/view";
 import css from "./Inspector.module.css";
 
@@ -15,10 +15,13 @@ interface Open {
 }
 
 function openWork(followed: Followed): Open {
+  const turns = queuedTurns(followed);
+  const queued = new Set(turns.map((turn) => turn.turn_id));
   return {
     calls: [...followed.calls.values()].filter((call) => isOpenCall(call.status)),
-    decisions: followed.decisions,
-    turns: [...followed.turns.values()].filter((turn) => turn.status === "queued"),
+    // The decision of a queued turn is that turn.
+    decisions: followed.decisions.filter((row) => row.status !== "waiting" || !queued.has(row.turn_id ?? "")),
+    turns,
   };
 }
 

@@ -230,6 +230,14 @@ describe("the composer", () => {
     expect(commands(fake)).toEqual([{ type: "send_message", text: "then this", queue: true }]);
   });
 
+  it("lists a queued message no longer when it was dropped", async () => {
+    const { fake } = await open(aRunningPatch());
+    const running = aRunningPatch();
+    act(() => fake.push({ type: "session", patch: { ...running, after_seq: 60, nodes: [], calls: [], turns: [], decisions: [], session: { ...running.session, activity: "cancelled", queued_turns: 0, seq: 61 } } }));
+    await waitFor(() => expect(screen.queryByRole("list", { name: "Queued messages" })).toBeNull());
+    expect(screen.getByRole("tab", { name: /^Open work/ })).toHaveTextContent("Open work1");
+  });
+
   it("is closed while the branch waits for an answer, and leads to the question", async () => {
     const { user } = await open();
     expect(screen.queryByRole("textbox", { name: "Message" })).toBeNull();

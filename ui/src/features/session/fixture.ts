@@ -117,6 +117,7 @@ export function aRunningPatch(given: Partial<SessionPatch> = {}): SessionPatch {
     session: { ...rich.session, activity: "running", status: "idle", pausing_interrupts: 0, open_interrupts: 1, turn_id: "turn_6", queued_turns: 1 },
     interrupts: [sendIt],
     calls: [...rich.calls, aCall("msg_reply", { kind: "llm_call", name: "scripted/demo", status: "pending", anchor: "qualifies", handler: "server", arguments: null, ended_at: null, turn_id: "turn_6" })],
+    decisions: [{ id: "dec_1", trigger: "client.messages", status: "waiting", turn_id: "turn_7", attempts: 0, queued_at: at(12), error: null }],
     turns: [...rich.turns.slice(0, 4), aTurn("turn_6", { status: "running", ended_at: null }), aTurn("turn_7", { status: "queued", started_at: null, ended_at: null, message: "And write it to the ledger" })],
     ...given,
   };

@@ -1,6 +1,7 @@
 /** How calls and turns are shown: one table each, so that no two panes call one thing by two names. Sessions have theirs beside the mark. */
 import type { MarkKind } from "../../components/Mark";
-import type { SessionRow, TurnStatus } from "../../wire";
+import type { Followed } from "../../store/state";
+import type { SessionRow, TurnRow, TurnStatus } from "../../wire";
 
 export interface Standing {
   readonly word: string;
@@ -36,6 +37,15 @@ export function turnStanding(status: TurnStatus): Standing {
     case "failed": return { word: "failed", mark: "failed" };
     case "cancelled": return { word: "cancelled", mark: "cancelled" };
   }
+}
+
+/**
+ * Messages that wait for their turn. A turn's row stays when its message is dropped, so the decision that holds it tells: those are
+ * always told whole.
+ */
+export function queuedTurns({ turns, decisions }: Pick<Followed, "turns" | "decisions">): TurnRow[] {
+  const held = new Set(decisions.map((decision) => decision.turn_id ?? ""));
+  return [...turns.values()].filter((turn) => turn.status === "queued" && held.has(turn.turn_id));
 }
 
 /** A run is under way: a message sent now has to wait behind it. */

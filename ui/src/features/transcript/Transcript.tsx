@@ -1,6 +1,6 @@
 /** One path of the session, from its first message to the head or to the message picked in the tree. Only items in sight exist. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef, type UIEvent } from "react";
 import { useStore } from "zustand";
 import { Button } from "../../components/Button";
 import { useDeskState } from "../../store/hooks";
@@ -41,6 +41,17 @@ export function Transcript() {
   const shown = virtual.getVirtualItems();
   useWanted(bodies, shown.flatMap((each) => { const item = items[each.index]; return item === undefined ? [] : bodiesOf(item); }));
 
+  // At its end it stays at its end, also when the last item is another one than before: a reply in place of its streamed text.
+  const atEnd = useRef(true);
+  const lastKey = items.at(-1)?.key;
+  useEffect(() => {
+    if (atEnd.current) virtual.scrollToEnd();
+  }, [lastKey, virtual]);
+  const onScroll = (event: UIEvent<HTMLElement>): void => {
+    const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
+    atEnd.current = scrollHeight - scrollTop - clientHeight < 60;
+  };
+
   // A path opens at its end, or at what was asked for.
   const jumped = useRef(0);
   const shownTip = useRef<string | null>(null);
@@ -63,7 +74,7 @@ export function Transcript() {
       <BodiesProblem />
       {/* Reading by keyboard needs the scroller to take the focus. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div ref={scroller} className={css.scroller} role="log" aria-label="Transcript" aria-live="off" tabIndex={0}>
+      <div ref={scroller} className={css.scroller} role="log" aria-label="Transcript" aria-live="off" tabIndex={0} onScroll={onScroll}>
         <div className={css.items} style={{ height: virtual.getTotalSize() }}>
           {shown.map((each) => {
             const item = items[each.index];

@@ -178,7 +178,7 @@ interface TreeRowProps {
 }
 
 const TreeRow = memo(function TreeRow({ row, at, top, layout, model, paths, focused, onPick, onMakeActive }: TreeRowProps) {
-  const now = useNow();
+  const now = useNow(row.kind === "call" ? 1000 : undefined);
   const words = describeRow(layout, row, model, now);
   return (
     // The tree has the focus and the keys; its rows are named to screen readers by aria-activedescendant.

@@ -70,13 +70,18 @@ function message(layout: Layout, row: Extract<Row, { kind: "node" }>, model: Mod
   const { ids, position } = siblingsOf(layout.index, node.id);
   const aside = ids.length < 2 ? null : node.role === "user" && position > 0 ? `edited · ${position + 1}/${ids.length}` : `${position + 1}/${ids.length}`;
   const below = row.head ? headLine(model, now) : branchLine(layout, row);
-  const base: Drawn = { ...bare, label: node.label, aside, below, hint: node.label };
+  const base: Drawn = { ...bare, label: plain(node.label), aside, below, hint: node.label };
   switch (node.role) {
-    case "assistant": return { ...base, who: `${model.followed.session.agent_id}:`, label: node.label === "" ? "(no text)" : node.label };
+    case "assistant": return { ...base, who: `${model.followed.session.agent_id}:`, label: base.label === "" ? "(no text)" : base.label };
     case "tool": return tool(base, node, model);
     case "system": return { ...base, who: "System:" };
     default: return base;
   }
+}
+
+/** The line without the marks of markdown that a row cannot draw. */
+function plain(label: string): string {
+  return label.replace(/^(#{1,6}|[-*+>]|\d+\.)\s+/, "").replace(/\*\*|`/g, "");
 }
 
 /** Names the branch where it begins, and where it leaves the active path. */
