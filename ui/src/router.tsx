@@ -7,11 +7,13 @@ import { InboxPage } from "./features/inbox/InboxPage";
 import { SessionPage } from "./features/session/SessionPage";
 import { SessionsPage } from "./features/sessions/SessionsPage";
 import { SettingsPage } from "./features/settings/SettingsPage";
+import { Broken } from "./shell/Broken";
 import { Frame } from "./shell/Frame";
 
 const routes: RouteObject[] = [
   {
     element: <Frame />,
+    errorElement: <Broken />,
     children: [
       { index: true, element: <Navigate to="/inbox" replace /> },
       { path: "inbox", element: <InboxPage /> },

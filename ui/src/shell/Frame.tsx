@@ -75,7 +75,7 @@ function useWindowActions(): void {
     place("settings", "Settings", "/settings", ",", Settings),
     { id: "window.palette", title: "Find a command, session or question", section: "Window", keys: ["Ctrl+k"], icon: Search, run: overlay("palette") },
     { id: "window.keys", title: "All keys", section: "Window", keys: ["?"], icon: Keyboard, run: overlay("keys") },
-    { id: "window.new_session", title: "New session…", section: "Window", keys: ["Ctrl+n", "c"], icon: Plus, when: () => agents.length > 0, run: overlay("new_session") },
+    { id: "window.new_session", title: "New session…", section: "Window", keys: ["c", "Ctrl+n"], icon: Plus, when: () => agents.length > 0, run: overlay("new_session") },
     { id: "window.undo", title: "Undo the last answer", section: "Window", keys: ["u"], when: () => undo !== null, run: () => undo?.() },
     {
       id: "window.theme", title: `Theme: ${theme} → ${nextTheme[theme]}`, section: "Window", icon: SunMoon,

@@ -1,6 +1,6 @@
 // Answers held back so that they can be undone, and those the engine refused after they were sent.
 
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "react-router";
 import { Kbd } from "../components/Kbd";
 import { useNow } from "../components/time";
@@ -34,8 +34,9 @@ export function UndoBars() {
 function UndoBar({ answer }: { answer: ScheduledAnswer }) {
   const desk = useDesk();
   const now = useNow(1000);
-  const total = useDeskState((state) => state.settings.undo_ms);
+  const [seen] = useState(now);
   const left = Math.max(0, Date.parse(answer.due_at) - now);
+  const total = Math.max(0, Date.parse(answer.due_at) - seen);
   return (
     <div className={css.bar} role="status">
       <span className={css.text}>
@@ -46,7 +47,7 @@ function UndoBar({ answer }: { answer: ScheduledAnswer }) {
         Undo
       </button>
       <Kbd keys="U" />
-      <i className={css.time} style={{ animationDuration: `${total}ms`, animationDelay: `${Math.min(0, left - total)}ms` }} />
+      <i className={css.time} style={{ animationDuration: `${total}ms` }} />
     </div>
   );
 }

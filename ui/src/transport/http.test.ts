@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { aPatch, aSession } from "./fake";
-import { httpTransport, standing } from "./http";
+import { httpTransport } from "./http";
 import { sseData } from "./sse";
+import { standing } from "./standing";
 
 afterEach(() => vi.unstubAllGlobals());
 

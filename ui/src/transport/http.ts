@@ -2,6 +2,7 @@
 
 import type { ApiError, FeedFrom, Frame } from "../wire";
 import { sseData } from "./sse";
+import { standing } from "./standing";
 import { Refusal, type Line, type Transport } from "./transport";
 
 const firstRetryMs = 250;
@@ -81,13 +82,6 @@ function follow(url: string, headers: Record<string, string>, start: FeedFrom, o
   };
   void run();
   return () => stop.abort();
-}
-
-/** Where the reader stands after a frame. */
-export function standing(from: FeedFrom, frame: Frame): FeedFrom {
-  if (frame.type === "lists") return { ...from, after: frame.counter };
-  if (frame.type === "session" && frame.patch.session.session_id === from.session_id) return { ...from, after_seq: frame.patch.session.seq };
-  return from;
 }
 
 async function readFeed(url: string, headers: Record<string, string>, signal: AbortSignal, take: (frame: Frame) => void, opened: () => void): Promise<void> {

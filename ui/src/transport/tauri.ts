@@ -3,7 +3,8 @@
 import { Channel } from "@tauri-apps/api/core";
 import { commands } from "../bindings";
 import type { ApiError, FeedFrom, Frame, ShellEvent } from "../wire";
-import { Refusal, type Transport } from "./transport";
+import { standing } from "./standing";
+import { Refusal, type Line, type Transport } from "./transport";
 
 type Answered<T> = { status: "ok"; data: T } | { status: "error"; error: ApiError };
 
@@ -43,20 +44,35 @@ export function tauriTransport(): Transport {
   };
 }
 
+const retryMs = 1000;
+
 /** The shell ends the feed before when a new one is asked for; frames already under way from the old one are dropped here. */
-function follow(from: FeedFrom, onFrame: (frame: Frame) => void, onLine?: (line: "open" | "lost") => void): () => void {
+function follow(start: FeedFrom, onFrame: (frame: Frame) => void, onLine?: (line: Line) => void): () => void {
   let open = true;
-  const frames = new Channel<Frame[]>();
-  frames.onmessage = (batch) => {
-    if (!open) return;
-    for (const frame of batch) onFrame(frame);
+  let from = start;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  const ask = (): void => {
+    const frames = new Channel<Frame[]>();
+    frames.onmessage = (batch) => {
+      for (const frame of batch) {
+        if (!open) return;
+        from = standing(from, frame);
+        onFrame(frame);
+      }
+    };
+    data(commands.feed(from, frames)).then(
+      () => open && onLine?.("open"),
+      () => {
+        if (!open) return;
+        onLine?.("lost");
+        retry = setTimeout(ask, retryMs);
+      },
+    );
   };
-  data(commands.feed(from, frames)).then(
-    () => open && onLine?.("open"),
-    () => open && onLine?.("lost"),
-  );
+  ask();
   return () => {
     open = false;
+    clearTimeout(retry);
   };
 }
 

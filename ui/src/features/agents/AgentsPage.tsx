@@ -18,7 +18,7 @@ export function AgentsPage() {
         <span className="faint">{path !== "" && `from ${path}`}</span>
       </div>
       <div className={page.body}>
-        {agents.length === 0 && <p className="muted">No agent is configured. Add an [[agents]] block to {path === "" ? "holdpoint.toml" : path}; it is read again when you save it.</p>}
+        {agents.length === 0 && <p className="muted">No agent is configured. Add an [agent.name] block to {path === "" ? "holdpoint.toml" : path}; it is read again when you save it.</p>}
         <ul className={css.list}>
           {agents.map((agent) => (
             <Agent key={agent.agent_id} agent={agent} />

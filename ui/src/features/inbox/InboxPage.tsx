@@ -44,13 +44,16 @@ export function InboxPage() {
   const sort = useDeskState((state) => (state.settings.inbox_sort as Sort | undefined) ?? "oldest");
   const grouping = useDeskState((state) => (state.settings.inbox_group as Grouping | undefined) ?? "none");
   const filterBox = useRef<HTMLInputElement>(null);
+  const detail = useRef<HTMLElement>(null);
 
   const open = useMemo(() => openInterrupts(interrupts), [interrupts]);
-  const { lines, awake } = useMemo(
-    () => arrange(open.filter((row) => passes(row, parseFilter(filterText))), sort, grouping, (row) => sleepOf(row, snoozed, now), showHidden),
-    [open, filterText, sort, grouping, snoozed, now, showHidden],
-  );
-  const hiddenCount = open.length - open.filter((row) => sleepOf(row, snoozed, now).state === "awake").length;
+  // Only a snooze makes the list depend on the time.
+  const tick = snoozed.length > 0 ? now : 0;
+  const { lines, awake } = useMemo(() => {
+    const filter = parseFilter(filterText);
+    return arrange(open.filter((row) => passes(row, filter)), sort, grouping, (row) => sleepOf(row, snoozed, tick), showHidden);
+  }, [open, filterText, sort, grouping, snoozed, tick, showHidden]);
+  const hiddenCount = useMemo(() => open.filter((row) => sleepOf(row, snoozed, tick).state !== "awake").length, [open, snoozed, tick]);
 
   const chosenKey = params.session !== undefined && params.interrupt !== undefined ? `${params.session}/${params.interrupt}` : null;
   const chosen = chosenKey === null ? undefined : interrupts.get(chosenKey);
@@ -89,6 +92,10 @@ export function InboxPage() {
   const actions: Action[] = [
     { id: "inbox.next", title: "Next question", section: "Inbox", keys: ["j", "ArrowDown"], run: () => move(1), keysOnly: true },
     { id: "inbox.previous", title: "Previous question", section: "Inbox", keys: ["k", "ArrowUp"], run: () => move(-1), keysOnly: true },
+    {
+      id: "inbox.read", title: "Read the question", section: "Inbox", keys: ["Enter"], when: () => chosen !== undefined, keysOnly: true,
+      run: () => detail.current?.querySelector<HTMLElement>("[data-interrupt-card]")?.focus(),
+    },
     openSession,
     snoozeAction,
     { id: "inbox.hide", title: "Hide this question here", section: "Inbox", icon: BellOff, when: someChosen, run: () => snooze(null) },
@@ -162,7 +169,7 @@ export function InboxPage() {
           {ready && awake.length === 0 && filterText !== "" && <p className={css.none}>No waiting question matches this filter.</p>}
         </div>
       </section>
-      <section className={css.detail} aria-label="Question">
+      <section ref={detail} className={css.detail} aria-label="Question">
         {chosen === undefined ? (
           ready && (awake.length === 0 || chosenKey !== null) && <EmptyInbox gone={chosenKey !== null && awake.length > 0} />
         ) : (
@@ -211,7 +218,7 @@ export function InboxPage() {
 function arrange(rows: InterruptRow[], sort: Sort, grouping: Grouping, sleep: (row: InterruptRow) => ReturnType<typeof sleepOf>, showHidden: boolean): { lines: Line[]; awake: InterruptRow[] } {
   const lines: Line[] = [];
   const asleep = rows.filter((row) => sleep(row).state !== "awake");
-  const groups = grouped(sorted(rows.filter((row) => !asleep.includes(row)), sort), grouping);
+  const groups = grouped(sorted(rows.filter((row) => sleep(row).state === "awake"), sort), grouping);
   for (const group of groups) {
     if (group.name !== null) lines.push({ kind: "head", name: group.name, count: group.rows.length });
     for (const row of group.rows) {

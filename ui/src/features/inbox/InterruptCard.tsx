@@ -43,6 +43,7 @@ export function InterruptCard({ row, context, onAnswered, children }: InterruptC
   return (
     <article
       ref={card}
+      tabIndex={-1}
       className={css.card}
       data-context={context}
       data-interrupt-card={closed ? "closed" : "open"}

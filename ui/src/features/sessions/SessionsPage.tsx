@@ -5,7 +5,6 @@ import { Plus } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { useActions } from "../../actions/hooks";
-import { keyLabel } from "../../actions/action";
 import { Button } from "../../components/Button";
 import { Chip } from "../../components/Chip";
 import { activityMark, activityWord, Mark } from "../../components/Mark";
@@ -87,7 +86,7 @@ export function SessionsPage() {
             if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
           }}
         />
-        <Button look="primary" size="s" icon={<Plus aria-hidden="true" />} keyHint={keyLabel("Ctrl+n")} disabled={agents.length === 0} onClick={() => desk.ui.setState({ overlay: "new_session", newSessionAgent: null })}>
+        <Button look="primary" size="s" icon={<Plus aria-hidden="true" />} keyHint="c" disabled={agents.length === 0} onClick={() => desk.ui.setState({ overlay: "new_session", newSessionAgent: null })}>
           New session
         </Button>
       </div>

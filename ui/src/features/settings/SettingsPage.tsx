@@ -16,7 +16,6 @@ export function SettingsPage() {
   const settings = useDeskState((state) => state.settings);
   const about = useDeskState((state) => state.about);
   const engine = useDeskState((state) => state.engine);
-  const choices = undoChoices.includes(settings.undo_ms) ? undoChoices : [...undoChoices, settings.undo_ms].sort((a, b) => a - b);
   return (
     <div className={page.page}>
       <div className={page.bar}>
@@ -32,13 +31,25 @@ export function SettingsPage() {
             </Select>
           </Group>
           <Group title="Answering" about="An answer is held back for this long, so that you can take it back with U. Held answers survive a restart.">
-            <Select label="Time to undo" value={settings.undo_ms} onChange={(event) => desk.saveSettings({ undo_ms: Number(event.target.value) })}>
-              {choices.map((ms) => (
-                <option key={ms} value={ms}>
-                  {ms === 0 ? "Off: send at once" : `${ms / 1000} seconds`}
-                </option>
+            <div className={css.choices}>
+              <Select label="Time to undo" value={settings.undo_ms} onChange={(event) => desk.saveSettings({ undo_ms: Number(event.target.value) })}>
+                {withChoice(settings.undo_ms).map((ms) => (
+                  <option key={ms} value={ms}>
+                    {undoWord(ms)}
+                  </option>
+                ))}
+              </Select>
+              {(["low", "medium", "high"] as const).map((risk) => (
+                <Select key={risk} label={`${risk} risk`} value={ofRisk(settings, risk)} onChange={(event) => desk.saveSettings({ [`undo_ms_${risk}`]: event.target.value === "" ? undefined : Number(event.target.value) })}>
+                  <option value="">The same</option>
+                  {withChoice(ofRisk(settings, risk)).map((ms) => (
+                    <option key={ms} value={ms}>
+                      {undoWord(ms)}
+                    </option>
+                  ))}
+                </Select>
               ))}
-            </Select>
+            </div>
           </Group>
           {desk.transport.notificationTest !== undefined && <Notifications test={desk.transport.notificationTest} />}
           <Group title="This installation">
@@ -55,6 +66,21 @@ export function SettingsPage() {
       </div>
     </div>
   );
+}
+
+/** The undo time of one risk; empty: the same as for all. */
+function ofRisk(settings: Settings, risk: "low" | "medium" | "high"): number | "" {
+  const own = settings[`undo_ms_${risk}`];
+  return typeof own === "number" ? own : "";
+}
+
+/** A time written into the settings by hand stands among the usual ones. */
+function withChoice(ms: number | ""): number[] {
+  return ms === "" || undoChoices.includes(ms) ? undoChoices : [...undoChoices, ms].sort((a, b) => a - b);
+}
+
+function undoWord(ms: number): string {
+  return ms === 0 ? "Off: send at once" : `${ms / 1000} seconds`;
 }
 
 function Notifications({ test }: { test: NonNullable<ReturnType<typeof useDesk>["transport"]["notificationTest"]> }) {
