@@ -7,6 +7,7 @@ mod reader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use holdpoint_core::money::Money;
 use holdpoint_core::engine_config::{AgentSpec, EngineConfig, LlmBlock, LlmKind};
 use holdpoint_core::event::WorkerRef;
 use holdpoint_core::message::{AgentConfig, AgentRetry, AgentTool, Effort};
@@ -159,7 +160,7 @@ pub fn parse(file: &Path, text: String) -> Result<Config, ConfigError> {
     }
     connections(&root)?;
     serve(&root, &mut config)?;
-    budget(&root)?;
+    budget(&root, &mut config)?;
     for (id, section) in root.children("agent")? {
         check_id(&section, &id)?;
         let spec = agent(&section, &config, default_worker.as_deref())?;
@@ -297,13 +298,17 @@ fn serve(root: &Section<'_>, config: &mut Config) -> Result<(), ConfigError> {
 }
 
 /// A limit that nobody enforces would be worse than none.
-fn budget(root: &Section<'_>) -> Result<(), ConfigError> {
+fn budget(root: &Section<'_>, config: &mut Config) -> Result<(), ConfigError> {
     let Some(section) = root.table("budget")? else { return Ok(()) };
     section.allow(&["session_usd", "tenant_usd"])?;
-    match ["session_usd", "tenant_usd"].into_iter().find(|key| section.has(key)) {
-        Some(key) => Err(section.error(key, "spending limits are not available yet; take the key out, nothing would enforce it")),
-        None => Ok(()),
-    }
+    let amount = |key: &str| -> Result<Option<Money>, ConfigError> {
+        let Some(text) = section.text(key)? else { return Ok(None) };
+        let amount = Money::parse(&text).filter(|amount| *amount > Money::ZERO);
+        amount.map(Some).ok_or_else(|| section.error(key, "is an amount in US dollars above 0, as a string: \"2.50\""))
+    };
+    config.engine.session_budget = amount("session_usd")?;
+    config.engine.tenant_budget = amount("tenant_usd")?;
+    Ok(())
 }
 
 const AGENT_KEYS: [&str; 20] = [

@@ -77,6 +77,8 @@ pub enum Command {
     ChildEnded { call: CallId, end: ChildEnd },
     /// Detached delegates that ended: told together when no turn runs (S-11).
     DetachedEnded { ends: Vec<(CallId, ChildEnd)> },
+    /// The same budget question was approved in another session: closed along with it.
+    CloseAlong { interrupt_id: InterruptId, payload: Option<Value> },
     /// Something may be due.
     Tick,
     /// First command after the engine started (D-3).

@@ -13,10 +13,12 @@ pub struct Ctx<'a> {
     pub config: &'a EngineConfig,
     /// Owners of root sessions of the same tenant that a `message.send` of this step names. Any other target is malformed.
     pub reachable: HashMap<SessionId, Identity>,
+    /// Limits and what was spent of them, over all sessions they cover (§6K).
+    pub budget: crate::budget::Budget,
 }
 
 impl<'a> Ctx<'a> {
     pub fn new(now: Millis, seed: u128, config: &'a EngineConfig) -> Self {
-        Self { now, ids: IdGen::new(now, seed), config, reachable: HashMap::new() }
+        Self { now, ids: IdGen::new(now, seed), config, reachable: HashMap::new(), budget: crate::budget::Budget::default() }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod apply;
+pub mod budget;
 pub mod command;
 pub mod ctx;
 pub mod decide;
@@ -25,5 +26,6 @@ pub mod request;
 pub mod response;
 pub mod retry;
 pub mod state;
+pub mod thread;
 pub mod time;
 pub mod tree;

@@ -34,7 +34,8 @@ pub fn pending(session: &Session) -> Vec<Effect> {
         CallStatus::Running => Some(Effect::AwaitChild { call: call.id.clone() }),
         _ => None,
     });
-    let detached = session.detached.iter().map(|call| Effect::AwaitDetached { call: call.clone() });
+    let told = if crate::thread::is_stopped(session) { &[][..] } else { &session.detached[..] };
+    let detached = told.iter().map(|call| Effect::AwaitDetached { call: call.clone() });
     decide.into_iter().chain(models).chain(children).chain(detached).collect()
 }
 

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
+use crate::budget;
 use crate::decision::{ClientInfo, ToolInput, Trigger};
 use crate::engine_config::EngineConfig;
 use crate::event::CallKind;
 use crate::id::CallId;
 use crate::message::{AgentConfig, Content, ErrorCode, ErrorInfo, Handler, Message, Role};
 use crate::prompt::{Prompt, config_tools};
-use crate::response::{Action, LlmCallAction, Response, View};
+use crate::response::{Action, LlmCallAction, Response, View, withheld_call};
 use crate::retry::{RetryOverride, RetryPolicy};
 use crate::state::{Decision, LlmDetail, Session};
 use crate::tree::Ix;
@@ -235,6 +236,10 @@ fn interrupt_resumed(session: &Session, decision: &Decision, interrupt_id: &str)
     if reason == Some(UNCONFIGURED) && session.config().is_none() {
         return actions(vec![unconfigured()]);
     }
+    let question = session.closed.get(interrupt_id).filter(|closed| closed.interrupt.reason == budget::REASON);
+    if let Some(question) = question {
+        return actions(vec![after_budget(question)]);
+    }
     let later = session.decisions.iter().any(|d| {
         d.id != decision.id && matches!(d.trigger, Trigger::InterruptResumed { .. }) && session.is_active(d.anchor)
     });
@@ -242,6 +247,15 @@ fn interrupt_resumed(session: &Session, decision: &Decision, interrupt_id: &str)
         return Response::default();
     }
     actions(vec![Action::LlmCall(LlmCallAction::default())])
+}
+
+/// I-80: the withheld call, or the end.
+fn after_budget(question: &crate::state::ClosedInterrupt) -> Action {
+    if budget::approves(question.payload.as_ref()) {
+        let metadata = question.interrupt.payload.as_ref().and_then(|payload| payload.get("metadata"));
+        return Action::LlmCall(withheld_call(metadata.and_then(|metadata| metadata.get("call"))));
+    }
+    Action::Fail { error: ErrorInfo::new(ErrorCode::BudgetExceeded, "the budget is used up, and nobody allowed more") }
 }
 
 /// P-14: the arguments against the tool's input schema.

@@ -169,23 +169,7 @@ impl Parser<'_> {
         let kind = object.get("type").and_then(Value::as_str).ok_or("an action has a `type`")?;
         let fields = Fields { kind, object };
         match kind {
-            "llm.call" => {
-                fields.only(&[
-                    "id", "llm", "model", "messages", "tools", "temperature", "max_completion_tokens", "reasoning", "stream", "retry",
-                ])?;
-                Ok(Action::LlmCall(LlmCallAction {
-                    id: fields.given_id("id")?.map(CallId::from),
-                    llm: fields.get("llm")?,
-                    model: fields.get("model")?,
-                    messages: fields.get("messages")?,
-                    tools: fields.get("tools")?,
-                    temperature: fields.get("temperature")?,
-                    max_completion_tokens: fields.get("max_completion_tokens")?,
-                    reasoning: fields.get("reasoning")?,
-                    stream: fields.get("stream")?,
-                    retry: fields.get("retry")?,
-                }))
-            }
+            "llm.call" => llm_call(&fields).map(Action::LlmCall),
             "tool.call" => {
                 fields.only(&["id", "name", "arguments", "retry"])?;
                 let arguments = match object.get("arguments") {
@@ -328,6 +312,29 @@ impl Fields<'_> {
     }
 }
 
+fn llm_call(fields: &Fields) -> Result<LlmCallAction, String> {
+    let known = ["id", "llm", "model", "messages", "tools", "temperature", "max_completion_tokens", "reasoning", "stream", "retry"];
+    fields.only(&known)?;
+    Ok(LlmCallAction {
+        id: fields.given_id("id")?.map(CallId::from),
+        llm: fields.get("llm")?,
+        model: fields.get("model")?,
+        messages: fields.get("messages")?,
+        tools: fields.get("tools")?,
+        temperature: fields.get("temperature")?,
+        max_completion_tokens: fields.get("max_completion_tokens")?,
+        reasoning: fields.get("reasoning")?,
+        stream: fields.get("stream")?,
+        retry: fields.get("retry")?,
+    })
+}
+
+/// A withheld `llm.call` as its question kept it (I-80). Bare, should it not read back.
+pub fn withheld_call(kept: Option<&Value>) -> LlmCallAction {
+    let object = kept.and_then(Value::as_object);
+    object.and_then(|object| llm_call(&Fields { kind: "llm.call", object }).ok()).unwrap_or_default()
+}
+
 /// One of `result` and `content` (P-7).
 pub fn tool_result(object: &Map<String, Value>) -> Result<ToolResult, String> {
     let short = ["content", "structured_content", "is_error"].iter().any(|key| object.get(*key).is_some_and(|v| !v.is_null()));
@@ -416,7 +423,7 @@ pub fn to_json(response: &Response, session: &Session) -> Value {
     Value::Object(out)
 }
 
-fn action_json(action: &Action) -> Value {
+pub(crate) fn action_json(action: &Action) -> Value {
     let mut out = match action {
         Action::LlmCall(call) => json!({
             "type": "llm.call", "id": call.id, "llm": call.llm, "model": call.model, "messages": call.messages, "tools": call.tools,

@@ -210,6 +210,7 @@ impl Engine {
         }
         let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), &config);
         ctx.reachable = self.reachable(&call.tenant, &call.command)?;
+        ctx.budget = self.budget(&call.tenant, loaded.session.as_ref(), &config)?;
         let Decided { events, receipt } = decide(&mut loaded.session, &slot.id, call.command.clone(), &mut ctx).map_err(SubmitError::Rejected)?;
         let kept = call.command_id.as_ref().map(|id| CommandReceipt { command_id: id.clone(), body: receipt::to_json(&receipt) });
         loaded.find_path(&self.inner.store)?;
@@ -230,6 +231,7 @@ impl Engine {
             self.committed(&child.slot, &mut child.loaded, &config);
         }
         self.committed(slot, loaded, &config);
+        self.close_along(slot, loaded, &call.command, &receipt);
         Ok(receipt)
     }
 
@@ -256,19 +258,28 @@ impl Engine {
         }
         loaded.load(&slot.id, &self.inner.store)?;
         let Some(session) = loaded.session.as_ref().filter(|session| loaded.tenant == call.tenant && has_run(session)) else { return Ok(found) };
-        self.lock_below(open_children(session), &mut found).await?;
+        self.lock_below(open_children(session), open_children, &mut found).await?;
         Ok(found)
     }
 
-    /// Locks these sessions and the open delegations below them; adds them children first.
-    pub(crate) async fn lock_below(&self, mut waiting: Vec<SessionId>, into: &mut Vec<Locked>) -> Result<(), SubmitError> {
-        let mut found = Vec::new();
+    /// Locks these sessions and what `children` finds below them; adds them children first.
+    pub(crate) async fn lock_below(
+        &self,
+        mut waiting: Vec<SessionId>,
+        children: fn(&Session) -> Vec<SessionId>,
+        into: &mut Vec<Locked>,
+    ) -> Result<(), SubmitError> {
+        let mut found: Vec<Locked> = Vec::new();
         while let Some(id) = waiting.pop() {
+            // Two delegations may be to one session; its lock is taken once.
+            if found.iter().any(|one| one.slot.id == id) {
+                continue;
+            }
             let slot = self.slot(&id);
             let mut loaded = slot.state.clone().lock_owned().await;
             loaded.load(&id, &self.inner.store)?;
             if let Some(session) = &loaded.session {
-                waiting.extend(open_children(session));
+                waiting.extend(children(session));
                 found.push(Locked { slot, loaded });
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! There is no rule here and no wire: rules are core's, the outside world is behind [`runner`].
 
+mod budget;
 pub mod clock;
 pub mod engine;
 mod delegate;

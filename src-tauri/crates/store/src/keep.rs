@@ -121,6 +121,16 @@ impl Store {
         .await
     }
 
+    /// For a receipt that counts for a shorter time than all others.
+    pub async fn forget_receipt(&self, command_id: impl Into<String>) -> Result<(), StoreError> {
+        let command_id = command_id.into();
+        self.write(move |db| {
+            db.prepare_cached("DELETE FROM receipt WHERE command_id = ?1")?.execute([command_id])?;
+            Ok(())
+        })
+        .await
+    }
+
     /// Forgets receipts made before then and gives their number. The writer does so by itself after 30 days.
     pub async fn prune_receipts(&self, before: Millis) -> Result<usize, StoreError> {
         self.write(move |db| prune_receipts(db, before.0)).await

@@ -5,6 +5,7 @@
 //! and the safety on disk are this crate's. Reads are synchronous and cheap; wrap long ones in `spawn_blocking`.
 
 mod append;
+mod budget;
 mod desktop;
 mod error;
 mod keep;
@@ -25,6 +26,7 @@ use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::{oneshot, watch};
 
 pub use append::{Append, CommandReceipt, SessionAppend, Spend};
+pub use budget::BudgetScope;
 pub use desktop::{HeldAnswer, Snooze};
 pub use error::StoreError;
 pub use keep::{ApiKey, Blob};

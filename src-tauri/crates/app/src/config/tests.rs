@@ -7,7 +7,7 @@ fn parsed(text: &str) -> Result<Config, ConfigError> {
 }
 
 fn complaint(text: &str) -> String {
-    parsed(text).map(|_| "no complaint".to_owned()).unwrap_or_else(|error| error.to_string())
+    parsed(text).map_or_else(|error| error.to_string(), |_| "no complaint".to_owned())
 }
 
 const MODEL: &str = "[llm.main]\ntype = \"scripted\"\nscript = \"s.json\"\n";
@@ -117,7 +117,7 @@ fn a_wrong_value_is_an_error_at_its_key() {
             "[llm.w]\ntype = \"worker\"\n[agent.a]\nllm = \"w\"\nmodel = \"m\"\n".to_owned(),
             ":4: agent.a.llm: names a model that the agent's worker",
         ),
-        ("[budget]\nsession_usd = \"1\"\n".to_owned(), ":2: budget.session_usd: spending limits are not available yet"),
+        ("[budget]\nsession_usd = \"0\"\n".to_owned(), ":2: budget.session_usd: is an amount in US dollars above 0"),
         ("[agent.\"a b\"]\nworker = \"w\"\n".to_owned(), ":1: agent.a b: an id has 1 to 64"),
     ] {
         let said = complaint(&text);

@@ -104,7 +104,7 @@ impl Step<'_, '_, '_> {
     pub(super) fn detached_ended(&mut self, ends: Vec<(CallId, ChildEnd)>) {
         let busy = self.s.current.is_some() || self.s.waiting_turns().next().is_some() || self.s.paused();
         let known: Vec<_> = ends.into_iter().filter(|(id, _)| self.s.detached.contains(id)).collect();
-        if busy || known.is_empty() {
+        if busy || known.is_empty() || crate::thread::is_stopped(self.s) {
             return;
         }
         let turn = self.ctx.ids.turn();

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::answer::{self, Answer, Responder};
+use crate::budget;
 use crate::command::{Caller, ClosedBefore, Receipt};
 use crate::decision::Trigger;
 use crate::event::{CallKind, CallRef, Payload, Rank, Verification};
@@ -147,6 +148,9 @@ impl Step<'_, '_, '_> {
         let Some(open) = self.s.interrupt(id.as_str()) else { return };
         let (active, turn) = (self.s.is_active(open.anchor), open.turn_id.clone());
         let unconfigured = open.reason == UNCONFIGURED;
+        if open.reason == budget::REASON && budget::approves(closing.payload.as_ref()) {
+            self.ctx.budget.approve(id.as_str());
+        }
         let Closing { payload, responder, verification, shown_hash } = closing;
         self.emit(Payload::SessionInterruptResumed {
             interrupt_id: id.clone(),

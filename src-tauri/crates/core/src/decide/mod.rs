@@ -102,6 +102,10 @@ impl<'s, 'c, 'k> Step<'s, 'c, 'k> {
                 self.detached_ended(ends);
                 Receipt::default()
             }
+            Command::CloseAlong { interrupt_id, payload } => {
+                self.close(&interrupt_id, interrupt::Closing::silent(payload));
+                Receipt::default()
+            }
             Command::Tick => {
                 self.tick();
                 Receipt::default()

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::budget;
 use crate::command::{Receipt, Settle};
 use crate::decision::Trigger;
 use crate::event::{CallKind, CallRef, Payload, Rank};
@@ -10,7 +11,7 @@ use crate::json::same;
 use crate::message::{AgentConfig, ErrorCode, ErrorInfo, Handler, Message, Reasoning};
 use crate::prompt::{LoggedRequest, Prompt};
 use crate::rejection::{Code, Rejection};
-use crate::response::{Action, LlmCallAction, Response, View, needs_id, parse, remembered_call};
+use crate::response::{action_json, Action, LlmCallAction, Response, View, needs_id, parse, remembered_call};
 use crate::retry::{EffectKind, RetryOverride, RetryPolicy};
 use crate::state::Decision;
 
@@ -220,6 +221,11 @@ impl Step<'_, '_, '_> {
 
     /// §3.4 `llm.call`: bare, it is the config over the conversation.
     fn request_model(&mut self, action: LlmCallAction) {
+        if let Some((id, scope)) = self.ctx.budget.exhausted() {
+            let payload = budget::question(id, scope, action_json(&Action::LlmCall(action)));
+            self.raise(Some(id.into()), Rank::System, budget::REASON.to_owned(), Some(payload), None);
+            return;
+        }
         let id = action.id.clone().unwrap_or_else(|| self.ctx.ids.model_call());
         if self.s.call(CallKind::LlmCall, &id).is_some() || self.s.tree.find(id.as_str()).is_some() {
             return;

@@ -113,6 +113,7 @@ impl Step<'_, '_, '_> {
         let open = |call: &&Call| call.status == crate::state::CallStatus::Pending && call.attempt == attempt;
         let Some(call) = self.s.call(CallKind::LlmCall, id).filter(open).cloned() else { return };
         self.emit(Payload::LlmCallCompleted { id: id.clone(), attempt, response: response.clone(), script_reply });
+        self.ctx.budget.spend(response.cost.unwrap_or_default());
         self.drop_execute(CallKind::LlmCall, id);
         let (truncated, refused) = (response.truncated(), response.refused());
         let trigger = Trigger::LlmFinished {
