@@ -174,7 +174,10 @@ mod tests {
         let built = build(Some(&question()), &Answer::Option { index: 0, text: None }, &who()).expect("option 0 exists");
         let responder = json!({"channel": "desktop", "user": "ann", "label": "Ship", "style": "primary"});
         assert_eq!(built.payload, json!({"status": "resolved", "payload": {"go": 1}, "responder": responder}));
-        assert!(build(Some(&question()), &Answer::Option { index: 2, text: None }, &who()).is_err(), "I-57: a foreign index resolves nothing");
+        assert!(
+            build(Some(&question()), &Answer::Option { index: 2, text: None }, &who()).is_err(),
+            "I-57: a foreign index resolves nothing"
+        );
     }
 
     #[test]

@@ -30,7 +30,9 @@ impl Session {
                 self.worker.clone_from(worker);
                 self.created_at = event.at;
             }
-            Payload::MessageNew { message, parent_id } => self.add_message(event, message, parent_id.as_ref().map(|id| id.as_str())),
+            Payload::MessageNew { message, parent_id } => {
+                self.add_message(event, message, parent_id.as_ref().map(crate::id::MessageId::as_str))
+            }
             Payload::HeadMoved { head_id } => {
                 if let Some(ix) = self.tree.find(head_id.as_str()) {
                     self.tree.move_head(ix);
@@ -405,7 +407,9 @@ impl Session {
             Trigger::InterruptResumed { interrupt_id, .. } => self.closed.get(interrupt_id).and_then(|closed| closed.interrupt.anchor),
             Trigger::TurnFinished { .. } => self.tree.head(),
             Trigger::ToolExecute { id, .. } | Trigger::ToolFinished { id, .. } => self.tool(id).and_then(|call| call.anchor),
-            Trigger::LlmExecute { id, .. } | Trigger::LlmFinished { id, .. } => self.call(CallKind::LlmCall, id).and_then(|call| call.anchor),
+            Trigger::LlmExecute { id, .. } | Trigger::LlmFinished { id, .. } => {
+                self.call(CallKind::LlmCall, id).and_then(|call| call.anchor)
+            }
             Trigger::SubagentFinished { id, .. } => self.call(CallKind::Subagent, id).and_then(|call| call.anchor),
             Trigger::SessionStart {} | Trigger::ClientMessages { .. } | Trigger::ClientAction { .. } => None,
         }

@@ -45,40 +45,117 @@ pub enum Settle {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// `client.message` and `client.append`: at the head.
-    Append { turn_id: Option<TurnId>, messages: Vec<Message>, stream: Option<bool>, client: Option<ClientInfo>, queue: bool },
+    Append {
+        turn_id: Option<TurnId>,
+        messages: Vec<Message>,
+        stream: Option<bool>,
+        client: Option<ClientInfo>,
+        queue: bool,
+    },
     /// `client.messages`: a full view.
-    View { turn_id: Option<TurnId>, messages: Vec<Message>, stream: Option<bool>, client: Option<ClientInfo> },
-    Action { turn_id: Option<TurnId>, name: String, args: Option<Value> },
+    View {
+        turn_id: Option<TurnId>,
+        messages: Vec<Message>,
+        stream: Option<bool>,
+        client: Option<ClientInfo>,
+    },
+    Action {
+        turn_id: Option<TurnId>,
+        name: String,
+        args: Option<Value>,
+    },
     /// `payload: None` is an answer without payload (I-101). `responder` is a channel's, for a bare answer (I-63).
-    Resume { interrupt_id: InterruptId, payload: Option<Value>, responder: Option<Value>, shown_hash: Option<String> },
+    Resume {
+        interrupt_id: InterruptId,
+        payload: Option<Value>,
+        responder: Option<Value>,
+        shown_hash: Option<String>,
+    },
     /// the engine builds payload and responder as a channel does.
-    Answer { interrupt_id: InterruptId, answer: crate::answer::Answer, responder: crate::answer::Responder, shown_hash: Option<String> },
+    Answer {
+        interrupt_id: InterruptId,
+        answer: crate::answer::Answer,
+        responder: crate::answer::Responder,
+        shown_hash: Option<String>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// `create` is given when the input may make the session.
-    Input { caller: Caller, input: Input, create: Option<Creation> },
+    Input {
+        caller: Caller,
+        input: Input,
+        create: Option<Creation>,
+    },
     /// I-11.
-    Raise { caller: Caller, interrupt_id: Option<InterruptId>, reason: String, payload: Option<Value> },
-    Settle { caller: Caller, settle: Settle },
-    Cancel { caller: Caller },
+    Raise {
+        caller: Caller,
+        interrupt_id: Option<InterruptId>,
+        reason: String,
+        payload: Option<Value>,
+    },
+    Settle {
+        caller: Caller,
+        settle: Settle,
+    },
+    Cancel {
+        caller: Caller,
+    },
     /// A thread interrupt: the cancel of a delegate, with the reason its turn ends with (TH-33).
-    Stop { reason: String },
+    Stop {
+        reason: String,
+    },
     /// The decider's raw answer. `attempt: None` when it came over `/workers/submit`.
-    Answered { decision: DecisionId, attempt: Option<u32>, response: Value },
-    DecisionFailed { decision: DecisionId, attempt: u32, error: ErrorInfo, retryable: bool },
-    LlmCompleted { call: CallId, attempt: u32, response: LlmResponse, script_reply: Option<u32> },
-    LlmFailed { call: CallId, attempt: u32, error: ErrorInfo, retryable: bool, retry_after_ms: Option<i64>, script_reply: Option<u32> },
+    Answered {
+        decision: DecisionId,
+        attempt: Option<u32>,
+        response: Value,
+    },
+    DecisionFailed {
+        decision: DecisionId,
+        attempt: u32,
+        error: ErrorInfo,
+        retryable: bool,
+    },
+    LlmCompleted {
+        call: CallId,
+        attempt: u32,
+        response: LlmResponse,
+        script_reply: Option<u32>,
+    },
+    LlmFailed {
+        call: CallId,
+        attempt: u32,
+        error: ErrorInfo,
+        retryable: bool,
+        retry_after_ms: Option<i64>,
+        script_reply: Option<u32>,
+    },
     /// The delegate's session exists and has its message (S-5).
-    ChildStarted { call: CallId },
-    SpawnFailed { call: CallId, attempt: u32, error: ErrorInfo, retryable: bool },
+    ChildStarted {
+        call: CallId,
+    },
+    SpawnFailed {
+        call: CallId,
+        attempt: u32,
+        error: ErrorInfo,
+        retryable: bool,
+    },
     /// The delegate's turn ended.
-    ChildEnded { call: CallId, end: ChildEnd },
+    ChildEnded {
+        call: CallId,
+        end: ChildEnd,
+    },
     /// Detached delegates that ended: told together when no turn runs (S-11).
-    DetachedEnded { ends: Vec<(CallId, ChildEnd)> },
+    DetachedEnded {
+        ends: Vec<(CallId, ChildEnd)>,
+    },
     /// The same budget question was approved in another session: closed along with it.
-    CloseAlong { interrupt_id: InterruptId, payload: Option<Value> },
+    CloseAlong {
+        interrupt_id: InterruptId,
+        payload: Option<Value>,
+    },
     /// Something may be due.
     Tick,
     /// First command after the engine started (D-3).

@@ -174,7 +174,7 @@ pub fn refusal(session: &Session, engine: &EngineConfig, asked: &Asked) -> Optio
     }
     let child = asked.session_id.as_ref()?;
     let calls = || session.calls.iter().filter(|call| call.kind == CallKind::Subagent && call.child.as_ref() == Some(child));
-    let Some(last) = calls().last().filter(|_| calls().any(|call| call.name == asked.agent_id && call.reached)) else {
+    let Some(last) = calls().next_back().filter(|_| calls().any(|call| call.name == asked.agent_id && call.reached)) else {
         return unroutable(format!("{child} is no session of {} that this one started", asked.agent_id));
     };
     if last.status.is_open() {
@@ -214,7 +214,9 @@ mod tests {
 
     #[test]
     fn the_entry_fixes_the_mode_over_agent_and_model_s10() {
-        let both = config(json!({"subagents": [{"id": "agent.a", "mode": "blocking"}, "agent.b", {"id": "agent.c", "mode": "any"}], "subagent_mode": "detached"}));
+        let both = config(
+            json!({"subagents": [{"id": "agent.a", "mode": "blocking"}, "agent.b", {"id": "agent.c", "mode": "any"}], "subagent_mode": "detached"}),
+        );
         assert_eq!(mode(Some(&both), "a", Some("detached")), "blocking");
         assert_eq!(mode(Some(&both), "b", Some("blocking")), "detached");
         assert_eq!(mode(Some(&both), "c", None), "blocking", "the entry says any, so the model's choice, by default blocking");

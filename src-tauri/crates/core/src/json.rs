@@ -63,10 +63,8 @@ fn write_string(text: &str, out: &mut String) {
 
 /// ECMAScript's `Number::toString`, which RFC 8785 prescribes.
 fn canonical_number(number: &Number) -> String {
-    if let Some(whole) = number.as_i64() {
-        if whole.unsigned_abs() <= 1 << 53 {
-            return whole.to_string();
-        }
+    if let Some(whole) = number.as_i64().filter(|whole| whole.unsigned_abs() <= 1 << 53) {
+        return whole.to_string();
     }
     let float = number.as_f64().unwrap_or(0.0);
     if float == 0.0 {

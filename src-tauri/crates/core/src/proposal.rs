@@ -54,7 +54,13 @@ fn actions(actions: Vec<Action>) -> Response {
 }
 
 /// P-10.
-fn client_messages(session: &Session, after: Option<Ix>, messages: &[Message], client: Option<&ClientInfo>, stream: Option<bool>) -> Response {
+fn client_messages(
+    session: &Session,
+    after: Option<Ix>,
+    messages: &[Message],
+    client: Option<&ClientInfo>,
+    stream: Option<bool>,
+) -> Response {
     let news: Vec<Message> = messages.iter().filter(|m| m.role != Role::System).cloned().collect();
     let nothing_to_say = news.is_empty() && after.is_some_and(|leaf| ends_with_reply(session, leaf));
     let config = session.config_at(after);
@@ -119,9 +125,11 @@ fn tool_finished(session: &Session, kind: CallKind, id: &CallId, content: Conten
     let asked = session.asked_in.get(id.as_str()).copied();
     let recorded = asked.is_none() || session.tree.path(head).iter().any(|ix| answers(session, *ix, id));
     let news = if recorded { Vec::new() } else { vec![Message::tool(id, content)] };
-    let others = session.pending.iter().map(|index| &session.calls[*index]).any(|call| {
-        matches!(call.kind, CallKind::ToolCall | CallKind::Subagent) && !(call.kind == kind && &call.id == id)
-    });
+    let others = session
+        .pending
+        .iter()
+        .map(|index| &session.calls[*index])
+        .any(|call| matches!(call.kind, CallKind::ToolCall | CallKind::Subagent) && !(call.kind == kind && &call.id == id));
     let prompt = (!others).then(|| Action::LlmCall(continuation(session, asked, &news)));
     Response { view: (!news.is_empty()).then_some(View { after: head, news }), ..actions(prompt.into_iter().collect()) }
 }
@@ -197,11 +205,7 @@ fn llm_finished(
         return actions(vec![Action::Fail { error }]);
     }
     let Some(message) = message else { return Response::default() };
-    let wanted: Vec<Action> = message
-        .calls()
-        .iter()
-        .map(|call| wanted_action(session, call))
-        .collect();
+    let wanted: Vec<Action> = message.calls().iter().map(|call| wanted_action(session, call)).collect();
     let done = || vec![Action::Done { data: message.content.as_ref().map(|content| json!(content)) }];
     Response {
         view: Some(View { after: session.tree.head(), news: vec![message.clone()] }),
@@ -240,9 +244,10 @@ fn interrupt_resumed(session: &Session, decision: &Decision, interrupt_id: &str)
     if let Some(question) = question {
         return actions(vec![after_budget(question)]);
     }
-    let later = session.decisions.iter().any(|d| {
-        d.id != decision.id && matches!(d.trigger, Trigger::InterruptResumed { .. }) && session.is_active(d.anchor)
-    });
+    let later = session
+        .decisions
+        .iter()
+        .any(|d| d.id != decision.id && matches!(d.trigger, Trigger::InterruptResumed { .. }) && session.is_active(d.anchor));
     if later || session.pending_calls() > 0 || session.config().is_none() {
         return Response::default();
     }

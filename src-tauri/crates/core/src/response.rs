@@ -5,9 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::delegate::Asked;
 use crate::engine_config::EngineConfig;
 use crate::id::{CallId, InterruptId, MessageId, SessionId};
-use crate::message::{
-    AgentConfig, Content, ErrorCode, ErrorInfo, Handler, LlmResponse, LlmTool, Message, Reasoning, ToolResult,
-};
+use crate::message::{AgentConfig, Content, ErrorCode, ErrorInfo, Handler, LlmResponse, LlmTool, Message, Reasoning, ToolResult};
 use crate::retry::RetryOverride;
 use crate::state::{Decision, Session};
 use crate::tree::Ix;

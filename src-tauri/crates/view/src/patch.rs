@@ -21,7 +21,12 @@ pub fn session_patch(session: &Session, after_seq: u64, config: &EngineConfig) -
         after_seq: Seq(after_seq),
         head_id: session.tree.head_id().map(ToString::to_string),
         nodes: nodes[first..].iter().map(|node| node_row(session, node)).collect(),
-        calls: session.calls.iter().filter(|call| call.seq > after_seq || call.status.is_open()).map(|c| call_row(session, c, config)).collect(),
+        calls: session
+            .calls
+            .iter()
+            .filter(|call| call.seq > after_seq || call.status.is_open())
+            .map(|c| call_row(session, c, config))
+            .collect(),
         turns: turns(session, after_seq),
         interrupts: session.interrupts.iter().map(|interrupt| open_row(session, interrupt)).collect(),
         decisions: session.decisions.iter().map(|decision| decision_row(session, decision)).collect(),
@@ -106,7 +111,8 @@ fn decision_row(session: &Session, decision: &Decision) -> DecisionRow {
 
 /// Turns changed since, then every turn that waits to start.
 fn turns(session: &Session, after_seq: u64) -> Vec<TurnRow> {
-    let known = session.turns.iter().filter(|turn| turn.seq > after_seq || turn.state != TurnState::Over).map(|turn| turn_row(session, turn));
+    let known =
+        session.turns.iter().filter(|turn| turn.seq > after_seq || turn.state != TurnState::Over).map(|turn| turn_row(session, turn));
     let waiting = session.waiting_turns().map(|decision| queued_row(session, decision));
     known.chain(waiting).collect()
 }

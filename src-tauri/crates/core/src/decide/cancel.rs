@@ -74,7 +74,14 @@ impl Step<'_, '_, '_> {
         let open: Vec<_> = self.s.interrupts.iter().map(|i| i.id.clone()).collect();
         for id in open {
             let Closing { payload, responder, verification, shown_hash } = Closing::silent(Some(json!({"status": "cancelled"})));
-            self.emit(Payload::SessionInterruptResumed { interrupt_id: id, payload, responder, verification, shown_hash, arguments_hash: None });
+            self.emit(Payload::SessionInterruptResumed {
+                interrupt_id: id,
+                payload,
+                responder,
+                verification,
+                shown_hash,
+                arguments_hash: None,
+            });
         }
         self.end_turns(why);
         Receipt { turn_id, cancelled: Some(true), ..Receipt::default() }
@@ -130,7 +137,7 @@ impl Step<'_, '_, '_> {
             let requested = self.s.tool(&call).is_some() || delegated.is_some_and(|call| !call.status.is_open());
             let message = match known {
                 Some(content) => Message::tool(&call, content),
-                None if !requested => self.tool_message(&call, CANCELLED_TEXT),
+                None if !requested => Message::tool(&call, Content::Text(CANCELLED_TEXT.to_owned())),
                 None => continue, // ended by an earlier turn, as a void (P-16)
             };
             let parent_id = self.s.tree.head_id().cloned();

@@ -56,8 +56,8 @@ impl Step<'_, '_, '_> {
     }
 
     pub(super) fn spawn_failed(&mut self, id: &CallId, attempt: u32, error: ErrorInfo, retryable: bool) {
-        let open = |call: &&Call| call.status.is_open() && call.attempt == attempt;
-        if self.s.call(CallKind::Subagent, id).filter(open).is_none() {
+        let open = |call: &Call| call.status.is_open() && call.attempt == attempt;
+        if !self.s.call(CallKind::Subagent, id).is_some_and(open) {
             return;
         }
         self.emit(Payload::SubagentErrored { id: id.clone(), error: error.clone(), retryable });

@@ -96,7 +96,7 @@ impl Step<'_, '_, '_> {
 
     /// The turn a new message would have to wait for, `except` itself (N-2). A suspended turn does not count.
     fn turn_ahead(&self, except: Option<&TurnId>) -> Option<TurnId> {
-        let first = self.s.waiting_turns().filter_map(|d| d.turn_id.clone()).next().filter(|turn| Some(turn) != except);
+        let first = self.s.waiting_turns().find_map(|d| d.turn_id.clone()).filter(|turn| Some(turn) != except);
         self.s.current.clone().or(first)
     }
 
@@ -104,12 +104,18 @@ impl Step<'_, '_, '_> {
         Rejection {
             turn_id: self.s.current.clone(),
             interrupt_ids: ids,
-            ..Rejection::new(Code::SessionInterrupted, "this branch waits for a person: answer its open question, or edit an earlier message")
+            ..Rejection::new(
+                Code::SessionInterrupted,
+                "this branch waits for a person: answer its open question, or edit an earlier message",
+            )
         }
     }
 
     fn refuse_active(turn: TurnId) -> Rejection {
-        Rejection { turn_id: Some(turn), ..Rejection::new(Code::TurnAlreadyActive, "a turn is running: wait for it, queue the message, or cancel") }
+        Rejection {
+            turn_id: Some(turn),
+            ..Rejection::new(Code::TurnAlreadyActive, "a turn is running: wait for it, queue the message, or cancel")
+        }
     }
 
     /// An open client call that this message answers (N-10).
@@ -121,9 +127,7 @@ impl Step<'_, '_, '_> {
     /// A tool message about a call that ended already: the first copy won (N-10).
     fn late_copy(session: &Session, message: &Message) -> bool {
         let id = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool).map(crate::id::CallId::from);
-        id.is_some_and(|id| {
-            session.pending.iter().any(|index| session.calls[*index].id == id && !session.calls[*index].status.is_open())
-        })
+        id.is_some_and(|id| session.pending.iter().any(|index| session.calls[*index].id == id && !session.calls[*index].status.is_open()))
     }
 
     fn settle_answers(&mut self, messages: &[Message], announce: bool) {

@@ -94,7 +94,10 @@ impl Step<'_, '_, '_> {
         if caller.rank < open.origin.min(Rank::Operator) {
             return Err(Rejection {
                 interrupt_ids: vec![id.clone()],
-                ..Rejection::new(Code::AccessDenied, format!("this question was raised with the rank {:?}: a higher one must answer", open.origin))
+                ..Rejection::new(
+                    Code::AccessDenied,
+                    format!("this question was raised with the rank {:?}: a higher one must answer", open.origin),
+                )
             });
         }
         let verification = match &shown_hash {

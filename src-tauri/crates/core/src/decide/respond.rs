@@ -8,10 +8,10 @@ use crate::decision::Trigger;
 use crate::event::{CallKind, CallRef, Payload, Rank};
 use crate::id::{CallId, DecisionId, MessageId, TurnId};
 use crate::json::same;
-use crate::message::{AgentConfig, ErrorCode, ErrorInfo, Handler, Message, Reasoning};
+use crate::message::{AgentConfig, ErrorCode, ErrorInfo, Handler, Reasoning};
 use crate::prompt::{LoggedRequest, Prompt};
 use crate::rejection::{Code, Rejection};
-use crate::response::{action_json, Action, LlmCallAction, Response, View, needs_id, parse, remembered_call};
+use crate::response::{Action, LlmCallAction, Response, View, action_json, needs_id, parse, remembered_call};
 use crate::retry::{EffectKind, RetryOverride, RetryPolicy};
 use crate::state::Decision;
 
@@ -61,7 +61,8 @@ impl Step<'_, '_, '_> {
         if let Some(config) = response.agent {
             self.new_config(config);
         }
-        let starts_work = response.actions.iter().any(|a| matches!(a, Action::LlmCall(_) | Action::ToolCall { .. } | Action::SubagentSpawn { .. }));
+        let starts_work =
+            response.actions.iter().any(|a| matches!(a, Action::LlmCall(_) | Action::ToolCall { .. } | Action::SubagentSpawn { .. }));
         if starts_work && self.s.current.is_none() && decision.turn_id.as_ref().is_none_or(|turn| self.s.turn(turn).is_none()) {
             let turn = TurnId::from(format!("turn_{}", decision.id.as_str().trim_start_matches("dec_"))); // N-7
             self.emit(Payload::TurnStarted { turn_id: turn });
@@ -143,8 +144,14 @@ impl Step<'_, '_, '_> {
 
     /// T-9, T-16, Q-10: work anchored off the new path ends, unless it is parked behind an open interrupt there.
     pub(super) fn strand(&mut self) {
-        let parked_calls: Vec<CallId> =
-            self.s.interrupts.iter().filter(|i| !self.s.is_active(i.anchor)).filter_map(|i| i.call.as_ref()).map(|c| c.id.clone()).collect();
+        let parked_calls: Vec<CallId> = self
+            .s
+            .interrupts
+            .iter()
+            .filter(|i| !self.s.is_active(i.anchor))
+            .filter_map(|i| i.call.as_ref())
+            .map(|c| c.id.clone())
+            .collect();
         let stranded: Vec<_> = self
             .s
             .open_calls()
@@ -160,17 +167,12 @@ impl Step<'_, '_, '_> {
             .decisions
             .iter()
             .filter(|d| !d.live && d.anchor.is_some() && !self.s.is_active(d.anchor))
-            .filter(|d| !(self.s.paused_at(d.anchor) && self.is_parked_report(d)))
+            .filter(|d| !(self.s.paused_at(d.anchor) && is_parked_report(d)))
             .map(|d| d.id.clone())
             .collect();
         for id in dropped {
             self.emit(Payload::DecisionDropped { id });
         }
-    }
-
-    /// Held decisions about calls that have settled, answers given, and a held end (T-16): they wait for their branch.
-    fn is_parked_report(&self, decision: &Decision) -> bool {
-        !decision.trigger.is_execute()
     }
 
     fn new_state(&mut self, state: Value) {
@@ -242,7 +244,10 @@ impl Step<'_, '_, '_> {
                 Some(messages) => Prompt::Given(messages),
                 None => Prompt::Path { head: self.s.tree.head_id().cloned(), open: self.unanswered() },
             },
-            delegates: config.filter(|_| action.tools.is_none()).map(|c| crate::delegate::tools(self.s, c, self.ctx.config)).unwrap_or_default(),
+            delegates: config
+                .filter(|_| action.tools.is_none())
+                .map(|c| crate::delegate::tools(self.s, c, self.ctx.config))
+                .unwrap_or_default(),
             tools: action.tools,
             config: index.map(|index| index as u32),
             temperature: action.temperature,
@@ -275,8 +280,7 @@ impl Step<'_, '_, '_> {
 
     /// §3.4 `fail`, K-16: open calls are voided, what waits for this turn is dropped, the turn ends with the error.
     pub(super) fn fail_turn(&mut self, turn: &TurnId, error: ErrorInfo) {
-        let open: Vec<_> =
-            self.s.open_calls().filter(|c| c.turn_id.as_ref() == Some(turn)).map(|c| (c.kind, c.id.clone())).collect();
+        let open: Vec<_> = self.s.open_calls().filter(|c| c.turn_id.as_ref() == Some(turn)).map(|c| (c.kind, c.id.clone())).collect();
         for (kind, id) in open {
             self.void(kind, &id);
         }
@@ -300,8 +304,9 @@ impl Step<'_, '_, '_> {
             self.emit_in(None, Payload::SessionDone {});
         }
     }
+}
 
-    pub(super) fn tool_message(&self, id: &CallId, text: &str) -> Message {
-        Message::tool(id, crate::message::Content::Text(text.to_owned()))
-    }
+/// Held decisions about calls that have settled, answers given, and a held end (T-16): they wait for their branch.
+fn is_parked_report(decision: &Decision) -> bool {
+    !decision.trigger.is_execute()
 }

@@ -13,7 +13,9 @@ use super::Step;
 impl Step<'_, '_, '_> {
     pub(super) fn advance(&mut self) {
         loop {
-            if let Some(call) = [CallKind::LlmCall, CallKind::ToolCall, CallKind::Subagent].into_iter().find_map(|kind| self.next_call(kind)) {
+            if let Some(call) =
+                [CallKind::LlmCall, CallKind::ToolCall, CallKind::Subagent].into_iter().find_map(|kind| self.next_call(kind))
+            {
                 self.dispatch(&call);
             } else if let Some(decision) = self.s.next_decision(self.ctx.now).cloned() {
                 self.dispatch_decision(&decision);

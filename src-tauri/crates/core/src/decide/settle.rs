@@ -77,7 +77,7 @@ impl Step<'_, '_, '_> {
         self.drop_execute(CallKind::ToolCall, id);
         if announce {
             let trigger = Trigger::ToolFinished { id: id.clone(), ok: true, name: call.name, result: Some(result), error: None };
-            self.report(&call.turn_id, call.kind, call.anchor, trigger);
+            self.queue(call.turn_id, trigger);
         }
     }
 
@@ -105,7 +105,7 @@ impl Step<'_, '_, '_> {
         self.drop_execute(CallKind::ToolCall, id);
         if self.s.tool(id).is_some_and(|call| !call.status.is_open()) {
             let trigger = Trigger::ToolFinished { id: id.clone(), ok: false, name: call.name, result: None, error: Some(error) };
-            self.report(&call.turn_id, call.kind, call.anchor, trigger);
+            self.queue(call.turn_id, trigger);
         }
     }
 
@@ -126,7 +126,7 @@ impl Step<'_, '_, '_> {
             cost: response.cost,
             error: None,
         };
-        self.report(&call.turn_id, call.kind, call.anchor, trigger);
+        self.queue(call.turn_id, trigger);
     }
 
     /// The reply as a message: its id is the call's (B-2), tool call ids that are missing or used are replaced (B-13).
@@ -175,13 +175,8 @@ impl Step<'_, '_, '_> {
                 cost: None,
                 error: Some(error),
             };
-            self.report(&call.turn_id, call.kind, call.anchor, trigger);
+            self.queue(call.turn_id, trigger);
         }
-    }
-
-    /// Queues the decision that follows from a call that ended (I-19). On a branch that was left for good it is dropped.
-    fn report(&mut self, turn: &Option<crate::id::TurnId>, _kind: CallKind, _anchor: Option<crate::tree::Ix>, trigger: Trigger) {
-        self.queue(turn.clone(), trigger);
     }
 
     /// Nobody needs to be asked to run a call that is over. A delivery under way is answered as it comes (P-8).

@@ -71,7 +71,12 @@ pub fn calls(list: &[(&str, &str, &str)]) -> LlmResponse {
 }
 
 pub fn text(reply: &str) -> LlmResponse {
-    LlmResponse { model: "m".into(), content: Some(Content::Text(reply.into())), finish_reason: Some("stop".into()), ..LlmResponse::default() }
+    LlmResponse {
+        model: "m".into(),
+        content: Some(Content::Text(reply.into())),
+        finish_reason: Some("stop".into()),
+        ..LlmResponse::default()
+    }
 }
 
 /// The proposal of a request with these actions instead of its own.
@@ -106,7 +111,11 @@ fn agent(llm: &str) -> AgentConfig {
 fn config() -> EngineConfig {
     let worker = Some(WorkerRef { id: "w".into(), url: Some("http://127.0.0.1:9/".into()), file: None });
     let file = Some(WorkerRef { id: "f".into(), url: None, file: Some("worker.js".into()) });
-    let spec = |config: Option<&str>, worker: &Option<WorkerRef>| AgentSpec { config: config.map(agent), worker: worker.clone(), description: None };
+    let spec = |config: Option<&str>, worker: &Option<WorkerRef>| AgentSpec {
+        config: config.map(agent),
+        worker: worker.clone(),
+        description: None,
+    };
     let block = |kind| LlmBlock { kind, format: None };
     EngineConfig {
         agents: BTreeMap::from([
@@ -258,7 +267,10 @@ impl Story {
         for effect in pending(session) {
             match effect {
                 Effect::Decide { decision, attempt } => {
-                    assert!(session.decision(&decision).is_some_and(|d| d.live && d.attempts == attempt), "pending names the live decision");
+                    assert!(
+                        session.decision(&decision).is_some_and(|d| d.live && d.attempts == attempt),
+                        "pending names the live decision"
+                    );
                 }
                 Effect::CallModel { call, attempt } => {
                     let call = session.call(CallKind::LlmCall, &call).expect("pending names a call");
@@ -277,7 +289,9 @@ impl Story {
         for event in &self.log {
             match &event.payload {
                 Payload::TurnCompleted { turn_id, .. } => assert!(ended.insert(turn_id.clone()), "C-28: {turn_id} ended twice"),
-                Payload::SessionInterrupted { interrupt_id, .. } => assert!(open.insert(interrupt_id.clone()), "I-10: {interrupt_id} opened twice"),
+                Payload::SessionInterrupted { interrupt_id, .. } => {
+                    assert!(open.insert(interrupt_id.clone()), "I-10: {interrupt_id} opened twice")
+                }
                 Payload::SessionInterruptResumed { interrupt_id, .. } => assert!(open.remove(interrupt_id), "{interrupt_id} closed twice"),
                 Payload::ToolCallCompleted { id, .. } => assert!(reported.insert(id.clone()), "D-5: {id} ended twice"),
                 Payload::LlmCallCompleted { id, .. } => assert!(reported.insert(id.clone()), "D-5: {id} ended twice"),
@@ -321,7 +335,8 @@ impl Story {
     }
     #[track_caller]
     pub fn acts(&mut self, name: &str) -> Receipt {
-        self.input(frontend(), Input::Action { turn_id: None, name: name.into(), args: None }).unwrap_or_else(|refusal| panic!("{refusal:?}"))
+        self.input(frontend(), Input::Action { turn_id: None, name: name.into(), args: None })
+            .unwrap_or_else(|refusal| panic!("{refusal:?}"))
     }
     pub fn resume_as(&mut self, caller: Caller, id: &str, payload: Option<Value>, hash: Option<String>) -> Result<Receipt, Rejection> {
         self.input(caller, Input::Resume { interrupt_id: id.into(), payload, responder: None, shown_hash: hash })
@@ -520,7 +535,9 @@ fn line(payload: &Payload, triggers: &HashMap<String, &Trigger>) -> String {
         | Payload::ToolCallErrored { id, .. } => id.to_string(),
         Payload::CallVoided { kind: CallKind::ToolCall, id } => id.to_string(),
         Payload::CallVoided { kind: CallKind::LlmCall, .. } => "model".to_owned(),
-        Payload::SessionInterrupted { interrupt_id, .. } | Payload::SessionInterruptResumed { interrupt_id, .. } => interrupt_id.to_string(),
+        Payload::SessionInterrupted { interrupt_id, .. } | Payload::SessionInterruptResumed { interrupt_id, .. } => {
+            interrupt_id.to_string()
+        }
         Payload::HeadMoved { head_id } => head_id.to_string(),
         _ => String::new(),
     };
