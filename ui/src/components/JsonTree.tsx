@@ -6,6 +6,7 @@ import css from "./JsonTree.module.css";
 import { Visible } from "./Visible";
 
 const openAtFirst = 40;
+const atOnce = 500;
 
 export function JsonTree({ value, label }: { value: unknown; label: string }) {
   const [raw, setRaw] = useState(false);
@@ -40,19 +41,15 @@ function Branch({ name, value, depth }: { name?: string; value: unknown; depth: 
   if (typeof value !== "object" || value === null) return <Leaf name={name} value={value} />;
   const members = Array.isArray(value) ? value.map((each: unknown, index): [string, unknown] => [String(index), each]) : Object.entries(value);
   if (members.length === 0) return <Leaf name={name} value={value} />;
-  const size = Array.isArray(value) ? `[${members.length}]` : `{${members.length}}`;
-  const inside = (
-    <ul className={css.members}>
-      {members.map(([key, member]) => (
-        <li key={key}>
-          <Branch name={key} value={member} depth={depth + 1} />
-        </li>
-      ))}
-    </ul>
-  );
-  if (depth === 0 && name === undefined) return inside;
+  if (depth === 0 && name === undefined) return <Members members={members} depth={depth} />;
+  return <Fold name={name} size={Array.isArray(value) ? `[${members.length}]` : `{${members.length}}`} members={members} depth={depth} />;
+}
+
+/** What is folded is not drawn: arguments may hold a hundred thousand values. */
+function Fold({ name, size, members, depth }: { name?: string | undefined; size: string; members: [string, unknown][]; depth: number }) {
+  const [open, setOpen] = useState(depth < 3 && members.length <= openAtFirst);
   return (
-    <details open={depth < 3 && members.length <= openAtFirst}>
+    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         {name !== undefined && (
           <span className={css.key}>
@@ -61,8 +58,28 @@ function Branch({ name, value, depth }: { name?: string; value: unknown; depth: 
         )}{" "}
         <span className={css.size}>{size}</span>
       </summary>
-      {inside}
+      {open && <Members members={members} depth={depth} />}
     </details>
+  );
+}
+
+function Members({ members, depth }: { members: [string, unknown][]; depth: number }) {
+  const [shown, setShown] = useState(atOnce);
+  return (
+    <ul className={css.members}>
+      {members.slice(0, shown).map(([key, member]) => (
+        <li key={key}>
+          <Branch name={key} value={member} depth={depth + 1} />
+        </li>
+      ))}
+      {shown < members.length && (
+        <li>
+          <Button size="s" onClick={() => setShown(shown + atOnce)}>
+            {shown} of {members.length} shown. Show {Math.min(atOnce, members.length - shown)} more
+          </Button>
+        </li>
+      )}
+    </ul>
   );
 }
 

@@ -183,7 +183,7 @@ export function AnswerPart({ row, question, answering, context, card }: Props) {
                 strict={strict}
               />
             </Suspense>
-            <div className={css.options}>
+            <div className={`${css.options} ${css.sendRow}`}>
               <Button look="primary" keyHint={keyLabel("Ctrl+Enter")} onClick={() => void sendForm()}>
                 Send
               </Button>

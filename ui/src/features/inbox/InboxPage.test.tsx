@@ -317,6 +317,18 @@ describe("the card", () => {
     expect(screen.getByRole("region", { name: "Arguments of send" })).toHaveTextContent(long);
   });
 
+  test("what is too much to draw at once says how much there is, and shows it on request", async () => {
+    const list = Array.from({ length: 1200 }, (_, index) => index);
+    await open(fakeWith(ask("int_1", { message: "Run?", metadata: { tool: "send", arguments: { list } } })), "/inbox/sesn_1/int_1");
+    const shown = screen.getByRole("region", { name: "Arguments of send" });
+    const fold = within(shown).getByText("[1200]").closest("details");
+    act(() => fold?.setAttribute("open", ""));
+    if (fold !== null) fireEvent(fold, new Event("toggle"));
+    fireEvent.click(within(shown).getByText("500 of 1200 shown. Show 500 more"));
+    fireEvent.click(within(shown).getByText("1000 of 1200 shown. Show 200 more"));
+    expect(shown).toHaveTextContent("1199");
+  });
+
   test("a diff preview shows what goes and what comes", async () => {
     const preview = { kind: "diff", text: "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new", path: "notes.md" };
     await open(fakeWith(ask("int_1", { message: "Write?", metadata: { preview } })), "/inbox/sesn_1/int_1");
