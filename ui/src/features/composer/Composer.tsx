@@ -66,7 +66,7 @@ function Writer() {
   const field = useRef<HTMLTextAreaElement>(null);
   const reason = useId();
   const running = hasRun(model.followed.session);
-  useActions([{ id: "session.write", title: "Write a message", section: "Session", keys: ["c"], run: () => field.current?.focus() }]);
+  useActions([{ id: "session.write", title: "Write a message", section: "Session", keys: ["w"], run: () => field.current?.focus() }]);
 
   const send = async (): Promise<void> => {
     if (sending !== null || text.trim() === "") return;

@@ -1,6 +1,6 @@
 /** One path of the session, from its first message to the head or to the message picked in the tree. Only items in sight exist. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useMemo, useRef, type UIEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type UIEvent } from "react";
 import { useStore } from "zustand";
 import { Button } from "../../components/Button";
 import { useDeskState } from "../../store/hooks";
@@ -24,12 +24,15 @@ export function Transcript() {
   const interrupts = useQuestions();
   const items = useMemo(() => transcriptItems({ index, path, calls, turns, interrupts }), [index, path, calls, turns, interrupts]);
   const scroller = useRef<HTMLDivElement>(null);
+  // Where it opens, by estimate: drawing the first items only to scroll away from them costs most of the opening.
+  const [opensAt] = useState(() => offsetOf(items, jump === null ? -1 : placeOf(items, jump.key)));
   // A new getItemKey makes it measure all items again, so it changes with the items only. Its functions read the newest measures on purpose.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: (at) => estimate(items[at]),
+    initialOffset: opensAt,
     getItemKey: useCallback((at: number) => items[at]?.key ?? at, [items]),
     overscan: 4,
     paddingStart: 18,
@@ -121,6 +124,13 @@ function estimate(item: Item | undefined): number {
     case "ended": return 60;
     default: return 78;
   }
+}
+
+/** Estimated place of an item; of the end for none. */
+function offsetOf(items: readonly Item[], at: number): number {
+  let offset = 0;
+  for (let before = 0; before < (at < 0 ? items.length : at); before += 1) offset += estimate(items[before]);
+  return at < 0 ? offset : Math.max(0, offset - 200);
 }
 
 /** A message, a question, or the message inside a call's card. */

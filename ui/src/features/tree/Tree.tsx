@@ -24,12 +24,14 @@ export function Tree() {
   const layout = useTreeLayout(model, opened, focusKey);
   const focusAt = focusKey === null ? layout.headRow : rowOfKey(layout, focusKey);
   const scroller = useRef<HTMLDivElement>(null);
+  const [opensAt] = useState(() => Math.max(0, (focusAt - 8) * rowHeight));
   // A new getItemKey makes it measure all rows again, so it changes with the rows only. Its functions read the newest measures on purpose.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: layout.rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
+    initialOffset: opensAt,
     getItemKey: useCallback((at: number) => layout.rows[at]?.key ?? at, [layout]),
     overscan: 6,
     paddingStart: 6,
