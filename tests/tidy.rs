@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("holdpoint-store", &["holdpoint-core", "holdpoint-view"]),
     ("holdpoint-runtime", &["holdpoint-core", "holdpoint-view", "holdpoint-store"]),
     ("holdpoint-effects-model", &["holdpoint-core", "holdpoint-view", "holdpoint-runtime"]),
+    ("holdpoint-effects-mcp", &["holdpoint-core", "holdpoint-view", "holdpoint-runtime"]),
     // A worker may answer a model call in a provider's own wire format (P-17).
     ("holdpoint-effects-worker", &["holdpoint-core", "holdpoint-view", "holdpoint-runtime", "holdpoint-effects-model"]),
     (
@@ -22,6 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "holdpoint-view",
             "holdpoint-store",
             "holdpoint-runtime",
+            "holdpoint-effects-mcp",
             "holdpoint-effects-model",
             "holdpoint-effects-worker",
         ],
@@ -86,7 +88,9 @@ fn every_module_opens_with_what_it_is_for() {
     for folder in ["src-tauri", "tests"] {
         for (file, text) in sources(&root().join(folder), "rs") {
             // A file of tests says what it is for by its name.
-            let tests = file.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"));
+            let crate_tests =
+                file.strip_prefix(root()).is_ok_and(|path| path.starts_with("src-tauri") && path.iter().any(|part| part == "tests"));
+            let tests = crate_tests || file.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"));
             assert!(tests || text.starts_with("//"), "{} opens without saying what it is for", file.display());
         }
     }

@@ -21,7 +21,8 @@ impl Screen {
         let xvfb = bound_to_parent("Xvfb").words("-displayfd 1 -screen 0 1280x800x24 -nolisten tcp -noreset");
         let mut server = xvfb.spawn(Stdio::piped())?;
         let number = first_line(&mut server).ok_or_else(|| Failure::command(&xvfb, "gave no display number"))?;
-        let daemon = bound_to_parent("dbus-daemon").words("--session --nofork --print-address=1");
+        // What the bus starts, such as a notification service, draws on this screen too.
+        let daemon = bound_to_parent("dbus-daemon").words("--session --nofork --print-address=1").with("DISPLAY", format!(":{number}"));
         let mut bus = daemon.spawn(Stdio::piped())?;
         let bus_address = first_line(&mut bus).ok_or_else(|| Failure::command(&daemon, "gave no address"))?;
         Ok(Self { server, bus, display: format!(":{number}"), bus_address })
