@@ -9,7 +9,8 @@ use holdpoint_core::event::{CallKind, Rank};
 use holdpoint_core::id::{CallId, SessionId, TurnId};
 use holdpoint_core::message::{ErrorCode, ErrorInfo, Message, Role};
 use holdpoint_core::state::{CallStatus, Session, TurnState};
-use holdpoint_store::{Append, StoreError};
+use holdpoint_core::thread::delegates_at_work;
+use holdpoint_store::{Append, CommandReceipt, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Call, Engine, Locked, SubmitError};
@@ -103,27 +104,34 @@ impl Engine {
     }
 }
 
-/// How a thread interrupt went (TH-26).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    Stopped,
-    /// The delegate had ended.
-    NotRunning,
+/// Which delegate to stop, and what its parent is told.
+#[derive(Clone, Copy, Debug)]
+pub struct StopThread<'a> {
+    pub tenant: &'a str,
+    pub parent: &'a SessionId,
+    pub thread: &'a SessionId,
+    pub reason: &'a str,
 }
 
 impl Engine {
     /// Stops one delegate with everything below it, and ends its parent's delegation with the reason: one transaction (TH-29, TH-33).
-    /// The caller has made sure that `thread` is a delegate of this tenant.
-    pub async fn stop_thread(&self, tenant: &str, parent: &SessionId, thread: &SessionId, reason: &str) -> Result<Stopped, SubmitError> {
+    /// `told` makes the answer of the stopped delegate, and what is kept of it in that transaction for the same request again.
+    /// `None`: the delegate had ended (TH-26). The caller has made sure that `thread` is a delegate of this tenant.
+    pub async fn stop_thread<T>(
+        &self,
+        stop: StopThread<'_>,
+        told: impl FnOnce(&Session) -> (T, Option<CommandReceipt>),
+    ) -> Result<Option<T>, SubmitError> {
+        let StopThread { tenant, parent, thread, reason } = stop;
         let slot = self.slot(parent);
         let loaded = slot.state.clone().lock_owned().await;
         let mut above = Locked { slot, loaded };
         above.loaded.load(parent, &self.inner.store)?;
         let mut below = Vec::new();
-        self.lock_below(vec![thread.clone()], &mut below).await?;
+        self.lock_below(vec![thread.clone()], delegates_at_work, &mut below).await?;
         let running = below.iter().any(|one| one.slot.id == *thread && one.loaded.session.as_ref().is_some_and(has_run));
         if !running {
-            return Ok(Stopped::NotRunning);
+            return Ok(None);
         }
         let config = self.config();
         let mut sessions = Vec::new();
@@ -136,8 +144,9 @@ impl Engine {
             let mut open = session.open_calls().filter(|call| call.kind == CallKind::Subagent && call.child.as_ref() == Some(thread));
             open.next().map(|call| call.id.clone())
         });
+        let ended = below.iter().find(|one| one.slot.id == *thread).and_then(|one| one.loaded.session.as_ref());
+        let Some((answer, receipt)) = ended.map(told) else { return Ok(None) };
         if let Some(call) = call {
-            let ended = below.iter().find(|one| one.slot.id == *thread).and_then(|one| one.loaded.session.as_ref());
             let spent = ended.and_then(|session| session.turns.last()).map(|turn| (turn.id.clone(), turn.cost, turn.usage.clone()));
             let (turn_id, cost, usage) = spent.map(|(id, cost, usage)| (Some(id), cost, usage)).unwrap_or_default();
             let error = Some(ErrorInfo::new(ErrorCode::Cancelled, reason));
@@ -145,14 +154,14 @@ impl Engine {
             sessions.extend(self.stop_below(&mut above, command, tenant, &config)?);
         }
         below.push(above);
-        if let Err(failure) = self.inner.store.append(Append { sessions, receipt: None }).await {
+        if let Err(failure) = self.inner.store.append(Append { sessions, receipt }).await {
             below.iter_mut().for_each(|one| one.loaded.fresh = false);
             return Err(failure.into());
         }
         for one in &mut below {
             self.committed(&one.slot, &mut one.loaded, &config);
         }
-        Ok(Stopped::Stopped)
+        Ok(Some(answer))
     }
 }
 

@@ -11,5 +11,5 @@ pub mod runner;
 mod slot;
 mod timer;
 
-pub use delegate::Stopped;
+pub use delegate::StopThread;
 pub use engine::{Call, Engine, SubmitError};
