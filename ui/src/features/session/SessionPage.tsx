@@ -40,7 +40,7 @@ function OpenSession({ sessionId, node }: { sessionId: string; node: string | nu
   useLayoutEffect(() => newest.setState({ model }), [newest, model]);
   // A link may name a message of the active path: then nothing but the place to scroll to differs.
   const opened = model !== null;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (opened && node !== null) operations.show(node);
   }, [opened, node, operations]);
 

@@ -31,10 +31,11 @@ export type Ask =
 
 export type ViewStore = StoreApi<View>;
 
-export function createView(viewed: string | null = null): ViewStore {
+/** `opensAt`: the message a link names; its path is picked once the session is read. */
+export function createView(opensAt: string | null = null): ViewStore {
   return createStore<View>(() => ({
-    viewed, focusKey: viewed, openedFolds: new Set(), editing: null, find: null, dialog: null,
-    jump: viewed === null ? null : { key: viewed, count: 1 }, pending: null,
+    viewed: null, focusKey: opensAt, openedFolds: new Set(), editing: null, find: null, dialog: null,
+    jump: opensAt === null ? null : { key: opensAt, count: 1 }, pending: null,
   }));
 }
 
