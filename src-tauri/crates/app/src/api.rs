@@ -16,7 +16,7 @@ use crate::caller::{Caller, LOCAL_TENANT, app_subject};
 use crate::error::Failure;
 use crate::input::{Addressing, Fields, Parsed, ParsedInput, parse, session_id, settle};
 use crate::token::{self, Claims};
-use crate::{Answered, App, blobs, keys};
+use crate::{Answered, App, blobs, keys, new_session_id, now};
 
 /// Limits of a page.
 const PAGE: usize = 100;
@@ -51,12 +51,12 @@ impl App {
         }
         if bearer.starts_with("sk_live_") {
             let record = self.inner.store.api_key(&keys::hash(bearer))?;
-            return match record.filter(|key| keys::is_valid(key.revoked_at, key.expires_at, self.now())) {
+            return match record.filter(|key| keys::is_valid(key.revoked_at, key.expires_at, now())) {
                 Some(key) => Ok(Caller::machine(key.tenant, key.id)),
                 None => refuse("this API key is unknown, revoked or expired"),
             };
         }
-        match token::verify(&self.inner.token_secret, bearer, self.now()) {
+        match token::verify(&self.inner.token_secret, bearer, now()) {
             Some(claims) => Ok(Caller::frontend(claims.tenant.unwrap_or_else(|| LOCAL_TENANT.to_owned()), &claims.sub)),
             None => refuse("this client token is not valid or its time is over"),
         }
@@ -89,7 +89,7 @@ impl App {
     async fn accept(&self, caller: &Caller, session: Option<String>, parsed: Parsed, identity: Identity) -> Answered<Value> {
         let session_id = match (session, &parsed.agent_id) {
             (Some(id), _) => session_id(id)?,
-            (None, Some(_)) => self.new_session_id(),
+            (None, Some(_)) => new_session_id(),
             (None, None) => return Err(Failure::WrongShape("session_id is missing".to_owned())),
         };
         let resume = matches!(&parsed.input, ParsedInput::Input(Input::Resume { .. } | Input::Answer { .. }));
@@ -209,7 +209,7 @@ impl App {
         if !(1..=i64::from(u32::MAX)).contains(&ttl) {
             return Err(Failure::invalid("ttl_seconds must be at least 1"));
         }
-        let iat = self.now().0 / 1000;
+        let iat = now().0 / 1000;
         let exp = iat + ttl;
         let sub = owner.subject.map(|subject| subject.id).unwrap_or_default();
         let claims = Claims { sub, tenant: Some(caller.tenant.clone()), metadata: owner.metadata, iat, exp };
@@ -275,8 +275,8 @@ impl App {
             ..InterruptQuery::of(&caller.tenant)
         };
         let page = self.inner.store.list_interrupts(&wanted)?;
-        let now = self.now();
-        let items: Vec<Value> = page.items.iter().map(|row| interrupt_item(row, now)).collect();
+        let at = now();
+        let items: Vec<Value> = page.items.iter().map(|row| interrupt_item(row, at)).collect();
         Ok(json!({"items": items, "next_cursor": page.next_cursor}))
     }
 
@@ -299,14 +299,14 @@ impl App {
         }
         let expires_at = expires_at.map(|text| Millis::parse(&text).ok_or_else(|| Failure::invalid("expires_at is no RFC 3339 time")));
         let key = keys::new_api_key();
-        let now = self.now();
-        let id = format!("key_{}", ulid(now, rand::random()));
+        let made_at = now();
+        let id = format!("key_{}", ulid(made_at, rand::random()));
         let record = ApiKey {
             id: id.clone(),
             name,
             tenant,
             hash: keys::hash(&key),
-            created_at: now,
+            created_at: made_at,
             expires_at: expires_at.transpose()?,
             revoked_at: None,
         };
@@ -315,7 +315,7 @@ impl App {
     }
 
     pub async fn revoke_api_key(&self, id: &str) -> Answered<()> {
-        if self.inner.store.revoke_api_key(id, self.now()).await? {
+        if self.inner.store.revoke_api_key(id, now()).await? {
             return Ok(());
         }
         Err(Failure::NotFound(format!("there is no API key {id}")))

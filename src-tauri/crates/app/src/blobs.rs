@@ -115,15 +115,12 @@ fn percent_decoded(text: &str) -> Vec<u8> {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let escaped = bytes.get(at + 1..at + 3).filter(|_| *byte == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
-        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(value) => {
-                out.push(value);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
+        if let Some(value) = escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            out.push(value);
+            at += 3;
+        } else {
+            out.push(*byte);
+            at += 1;
         }
     }
     out

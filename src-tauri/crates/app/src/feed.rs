@@ -2,6 +2,7 @@
 //! woken and then reads from its own place, so a reload, a lag and a second window heal by themselves; only deltas are lossy.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use futures::stream::{self, Stream};
 use holdpoint_core::id::SessionId;
@@ -9,6 +10,7 @@ use holdpoint_store::{Health, InterruptQuery, InterruptState, SessionQuery};
 use holdpoint_view::row::{InterruptRow, Seq, SessionRow};
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::LOCAL_TENANT;
@@ -18,6 +20,8 @@ use crate::{Answered, App};
 /// Sessions a fresh reader gets; older ones come by `list_sessions`.
 const FIRST_SESSIONS: usize = 500;
 const CHANGES: usize = 500;
+/// The engine's status costs a few queries; a busy engine tells it this often at most.
+const STATUS_EVERY: Duration = Duration::from_millis(500);
 
 impl App {
     pub fn feed(&self, from: FeedFrom) -> impl Stream<Item = Frame> + Send + 'static + use<> {
@@ -37,6 +41,8 @@ impl App {
             started: false,
             patched: false,
             engine: None,
+            told_at: Instant::now(),
+            status_due: false,
             ready: VecDeque::new(),
         };
         stream::unfold(reader, |mut reader| async move { reader.next().await.map(|frame| (frame, reader)) })
@@ -53,6 +59,9 @@ struct Reader {
     patched: bool,
     /// The status sent last.
     engine: Option<EngineStatus>,
+    told_at: Instant,
+    /// Rows changed since it was read.
+    status_due: bool,
     ready: VecDeque<Frame>,
     changed: watch::Receiver<u64>,
     health: watch::Receiver<Health>,
@@ -141,7 +150,7 @@ impl Reader {
         match self.wait().await {
             Woken::Rows => {
                 self.rows()?;
-                self.engine_frame()?;
+                self.status_due = true;
             }
             Woken::Session => self.patch().await?,
             Woken::Delta(delta) => self.delta(&delta),
@@ -166,6 +175,7 @@ impl Reader {
                 None => std::future::pending().await,
             }
         };
+        let (due, at) = (self.status_due, self.told_at + STATUS_EVERY);
         tokio::select! {
             biased;
             () = self.closing.cancelled() => Woken::End,
@@ -175,6 +185,7 @@ impl Reader {
             _ = self.health.changed() => Woken::Engine,
             _ = self.desk.changed() => Woken::Desk,
             _ = self.config.changed() => Woken::Config,
+            () = sleep_until(at), if due => Woken::Engine,
             delta = delta => match delta {
                 Ok(delta) => Woken::Delta(delta),
                 Err(broadcast::error::RecvError::Lagged(_)) => Woken::Session,
@@ -227,6 +238,7 @@ impl Reader {
     }
 
     fn engine_frame(&mut self) -> Answered<()> {
+        (self.told_at, self.status_due) = (Instant::now(), false);
         let engine = self.app.engine_status()?;
         if self.engine.as_ref() != Some(&engine) {
             self.engine = Some(engine.clone());

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::caller::Caller;
 use crate::wire::{Command, ScheduledAnswer, Submit};
-use crate::{Answered, App};
+use crate::{Answered, App, now};
 
 const SCHEDULED: &str = "scheduled";
 const REFUSED: &str = "refused";
@@ -26,9 +26,9 @@ impl App {
 
     /// Status and time are set here: `due_at` from the settings' undo time.
     pub(crate) async fn hold(&self, mut answer: ScheduledAnswer) -> Answered<()> {
-        answer.status = SCHEDULED.to_owned();
+        SCHEDULED.clone_into(&mut answer.status);
         answer.error = None;
-        answer.due_at = Time(self.now().plus(self.undo_ms(&answer)?));
+        answer.due_at = Time(now().plus(self.undo_ms(&answer)?));
         self.keep(answer).await
     }
 
@@ -86,7 +86,7 @@ impl App {
     /// Sends what is due and gives the time until the next one.
     async fn send_due(&self) -> Answered<Duration> {
         for answer in self.held()?.into_iter().filter(|answer| answer.status == SCHEDULED) {
-            let wait = answer.due_at.0.0 - self.now().0;
+            let wait = answer.due_at.0.0 - now().0;
             if wait > 0 {
                 return Ok(Duration::from_millis(wait as u64).min(LONGEST_NAP));
             }

@@ -238,19 +238,6 @@ impl App {
             }
         });
     }
-
-    fn now(&self) -> Millis {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Millis(since.as_millis() as i64)
-    }
-
-    fn ids(&self) -> IdGen {
-        IdGen::new(self.now(), rand::random())
-    }
-
-    fn new_session_id(&self) -> SessionId {
-        self.ids().session()
-    }
 }
 
 fn load(options: &Options) -> Result<Loaded, ConfigError> {
@@ -272,6 +259,15 @@ fn modified(path: &Path) -> Option<SystemTime> {
 /// H-2.
 fn secret_from_env() -> Option<String> {
     std::env::var("CLIENT_TOKEN_HS256_SECRET").ok().filter(|secret| !secret.is_empty())
+}
+
+fn new_session_id() -> SessionId {
+    IdGen::new(now(), rand::random()).session()
+}
+
+fn now() -> Millis {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Millis(since.as_millis() as i64)
 }
 
 type Answered<T> = Result<T, Failure>;

@@ -22,6 +22,9 @@
 //! Over HTTP each is `POST /api/desktop/<name>` with its arguments as one JSON object (operator only), the feed is
 //! `GET /api/desktop/feed?after=&session_id=&after_seq=` as SSE with one Frame per `data:` line.
 
+// An operation is async whether or not it waits today, so that every surface calls all of them alike.
+#![allow(clippy::unused_async)]
+
 use holdpoint_core::answer::{Answer, Responder};
 use holdpoint_core::command::{Command as Asked, Creation, Input, Receipt as Done};
 use holdpoint_core::event::{CallKind, Identity, Subject, Visibility};
@@ -44,7 +47,7 @@ use crate::wire::{
     self, AgentRow, ApiError, Bootstrap, Closed, Command, Draft, EngineStatus, EventRow, Forecast, ForecastOf, Frame, Receipt,
     ScheduledAnswer, Snoozed, Submit,
 };
-use crate::{Answered, App, VERSION, sample};
+use crate::{Answered, App, VERSION, now, sample};
 
 type Told<T> = Result<T, ApiError>;
 
@@ -53,10 +56,10 @@ const ROWS: usize = 500;
 
 impl App {
     pub async fn bootstrap(&self) -> Told<Bootstrap> {
-        Ok(self.bootstrap_now().await?)
+        Ok(self.bootstrap_now()?)
     }
 
-    async fn bootstrap_now(&self) -> Answered<Bootstrap> {
+    fn bootstrap_now(&self) -> Answered<Bootstrap> {
         let store = &self.inner.store;
         let loaded = self.loaded();
         let drafts = store.drafts()?.into_iter().map(|(key, value)| Draft { key, value: Json(value) }).collect();
@@ -310,7 +313,7 @@ impl App {
             state: state.to_owned(),
             problem,
             address: self.address(),
-            spend_today_usd: store.spend_since(LOCAL_TENANT, start_of_day(self.now()))?,
+            spend_today_usd: store.spend_since(LOCAL_TENANT, start_of_day(now()))?,
             running_sessions: store.unfinished()?.len() as u32,
             last_answered_at,
         })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::FILE_NAME;
 use crate::wire::{ApiError, Command, Submit};
-use crate::{App, paths};
+use crate::{App, new_session_id, paths};
 
 /// The sample's one agent.
 pub const AGENT: &str = "newsletter";
@@ -51,7 +51,7 @@ impl App {
         if !known || !self.list_sessions(None, 1).await?.is_empty() {
             return Ok(None);
         }
-        let session_id = self.new_session_id().to_string();
+        let session_id = new_session_id().to_string();
         let command = Command::CreateSession { agent_id: AGENT.to_owned(), text: FIRST_MESSAGE.to_owned() };
         // A fixed id: two windows that both think it is the first run start one session (D-13).
         let receipt = self.submit(Submit { command_id: "first-run-sample".to_owned(), session_id, command }).await?;

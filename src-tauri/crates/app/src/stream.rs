@@ -265,7 +265,9 @@ mod tests {
 
     fn scope_after(events: &[Value]) -> Scope {
         let mut scope = Scope { turn: "t".to_owned(), replay_from: 0, started: false, end: None };
-        events.iter().for_each(|event| scope.take_in(event));
+        for event in events {
+            scope.take_in(event);
+        }
         scope
     }
 

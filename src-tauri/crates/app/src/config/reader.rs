@@ -65,7 +65,7 @@ impl Source {
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').fold(1, |line, _| line + 1)
 }
 
 /// One table of the file.
@@ -78,6 +78,8 @@ pub struct Section<'a> {
 }
 
 type Read<T> = Result<Option<T>, ConfigError>;
+/// An entry of a list, when it is a table, and where it stands.
+type Entry<'a> = (Option<&'a dyn TableLike>, Option<Range<usize>>);
 
 impl<'a> Section<'a> {
     fn path_of(&self, key: &str) -> String {
@@ -189,14 +191,14 @@ impl<'a> Section<'a> {
     /// The tables of a list, each with its own path `key[0]`.
     pub fn tables(&self, key: &str) -> Result<Vec<Section<'a>>, ConfigError> {
         let Some(item) = self.item(key) else { return Ok(Vec::new()) };
-        let entries: Vec<(Option<&dyn TableLike>, Option<Range<usize>>)> = if let Some(array) = item.as_array() {
+        let entries: Vec<Entry<'a>> = if let Some(array) = item.as_array() {
             array.iter().map(|value| (value.as_inline_table().map(|table| table as &dyn TableLike), value.span())).collect()
         } else if let Some(tables) = item.as_array_of_tables() {
             tables.iter().map(|table| (Some(table as &dyn TableLike), table.span())).collect()
         } else {
             return Err(self.error(key, format!("must be a list, not {}", kind(item))));
         };
-        let section = |(index, (table, span)): (usize, (Option<&'a dyn TableLike>, Option<Range<usize>>))| {
+        let section = |(index, (table, span)): (usize, Entry<'a>)| {
             let path = format!("{}[{index}]", self.path_of(key));
             match table {
                 Some(table) => Ok(Section { source: self.source, path, table, span }),
@@ -304,7 +306,7 @@ fn secret_advice(section: &str, key: &str, known: &[&str]) -> Option<String> {
         (Some("mcp"), Some(id)) => {
             Some(format!("set it in the desktop's settings, or in the environment as HOLDPOINT_MCP_TOKEN_{}", id.to_ascii_uppercase()))
         }
-        (Some("agent"), Some(id)) if section.ends_with(".slack") => {
+        (Some("agent"), Some(id)) if section.split('.').next_back() == Some("slack") => {
             let id = id.to_ascii_uppercase();
             Some(format!("set SLACK_APP_TOKEN_{id} and SLACK_BOT_TOKEN_{id} in the environment"))
         }

@@ -29,7 +29,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Ended> {
     let Some(turn) = receipt["turn_id"].as_str().map(str::to_owned) else { return Ok(0) };
     let follow = Follow { guest: &guest, session: &session, turn: &turn, format: args.output, saw_text: false };
     tokio::select! {
-        code = follow.to_the_end() => code,
+        code = follow.until_over() => code,
         _ = tokio::signal::ctrl_c() => cancel(&guest, &session).await,
     }
 }
@@ -74,7 +74,7 @@ struct Follow<'a> {
 }
 
 impl Follow<'_> {
-    async fn to_the_end(mut self) -> Result<u8, Ended> {
+    async fn until_over(mut self) -> Result<u8, Ended> {
         let path = format!("/api/machine/sessions/{}/events/stream", self.session);
         let mut frames = self.guest.stream(&path, &[("turn_id", self.turn.to_owned())]).await?;
         while let Some((kind, frame)) = frames.next().await {

@@ -13,7 +13,7 @@ use tower_http::cors::{Any, CorsLayer};
 use crate::Api;
 use crate::body::JsonBody;
 use crate::credential::Client;
-use crate::error::Answer;
+use crate::error::{self, Answer};
 use crate::sse;
 
 pub(crate) fn routes() -> Router<Api> {
@@ -29,6 +29,8 @@ pub(crate) fn routes() -> Router<Api> {
         .route("/api/client/sessions/{id}/interrupt", post(raise))
         .route("/api/client/sessions/{id}/cancel", post(cancel))
         .route("/api/client/blobs", get(blob))
+        // Before the layer: a preflight is answered by whatever stands here for its method.
+        .method_not_allowed_fallback(error::no_such_method)
         .layer(cors)
 }
 
