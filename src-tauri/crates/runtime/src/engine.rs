@@ -40,7 +40,7 @@ use crate::slot::{Loaded, Slot};
 use crate::timer::Timers;
 
 /// Sessions kept in memory beyond those that run or are watched.
-const KEPT: usize = 256;
+const KEPT: usize = 64;
 /// Sessions recovered at the same time.
 const RECOVERED_AT_ONCE: usize = 64;
 
@@ -577,7 +577,7 @@ fn changed_interrupts(session: &Session, events: &[Event], path: &[PathStep]) ->
     let open = session.interrupts.iter().filter(|open| moved || touched.contains(open.id.as_str())).map(|open| open_row(session, open));
     // An id that was closed and raised again in one step: the closed row is the earlier raising.
     let first = events.first().map_or(0, |event| event.seq);
-    let closed = session.closed.values().filter(|closed| closed.seq >= first && touched.contains(closed.interrupt.id.as_str()));
+    let closed = touched.iter().filter_map(|id| session.closed.get(*id)).filter(|closed| closed.seq >= first);
     let rows = closed.map(|closed| closed_row(session, closed)).chain(open);
     rows.map(|row| InterruptRow { path: path.to_vec(), ..row }).collect()
 }
