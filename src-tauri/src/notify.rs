@@ -126,6 +126,7 @@ fn withdraw(handle: &AppHandle, id: i32) {
 fn clicked(handle: &AppHandle, id: i32, action: &str) {
     let desk = handle.state::<Desk>();
     if id == TEST_ID {
+        withdraw(handle, id);
         desk.tell(ShellEvent::TestClicked);
         window::show(handle);
         return;
@@ -134,6 +135,8 @@ fn clicked(handle: &AppHandle, id: i32, action: &str) {
     match click {
         None => {}
         Some(Click::Open(card)) => {
+            // Some services leave a notification standing after one of its actions was taken.
+            withdraw(handle, id);
             window::show(handle);
             desk.tell(ShellEvent::Open { card });
         }

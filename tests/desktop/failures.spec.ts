@@ -1,0 +1,46 @@
+// Starts that cannot succeed say why, in a window.
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@playwright/test";
+import { Desk, Home } from "./desk.ts";
+import { Hand } from "./hand.ts";
+import { Program, until } from "./processes.ts";
+
+test("a database that cannot be read is named in a window, and nothing is written to it", async () => {
+  const home = new Home();
+  mkdirSync(home.data, { recursive: true });
+  const file = join(home.data, "holdpoint.db");
+  writeFileSync(file, "this is no database, but somebody's letter\n".repeat(400));
+  const desk = await Desk.start(home);
+  const hand = new Hand(desk.window);
+  await hand.reads("Holdpoint could not start");
+  await hand.reads(file);
+  await desk.screenshot("cannot-start");
+  await desk.close();
+  home.remove();
+});
+
+test("a database that another engine holds is left alone, and its holder is named (D-11)", async () => {
+  const home = new Home();
+  mkdirSync(home.data, { recursive: true });
+  const database = join(home.data, "holdpoint.db");
+  const config = join(home.data, "holdpoint.toml");
+  writeFileSync(config, 'name = "held"\n');
+  const holder = Program.start(join(home.binaries, "holdpoint"), ["serve", "-c", config, "--db", database, "--port", "0", "--no-auth"], home.environment());
+  await holder.firstLine();
+  const desk = await Desk.start(home);
+  const hand = new Hand(desk.window);
+  await hand.reads("Holdpoint could not start");
+  expect(await hand.text()).toContain(String(holder.child.pid));
+  await desk.screenshot("database-is-held");
+  await holder.stop();
+
+  // The app starts anew, so the driver loses it in the middle of the click.
+  const first = desk.app();
+  await hand.click("#again").catch(() => undefined);
+  await until("another app holds the database", () => (existsSync(`${database}.operator`) ? true : undefined));
+  expect(desk.app()).not.toBe(first);
+  await desk.kill();
+  home.remove();
+});

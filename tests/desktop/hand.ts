@@ -1,0 +1,95 @@
+// What a person does in the window: finds things by the names a screen reader says, clicks, types, reads.
+
+import type { Window } from "./desk.ts";
+import { until } from "./processes.ts";
+
+export interface TreeRow {
+  key: string;
+  name: string;
+  kind: string;
+  active: boolean;
+  head: boolean;
+}
+
+export class Hand {
+  constructor(private readonly window: Window) {}
+
+  async press(name: string): Promise<void> {
+    const label = JSON.stringify(name);
+    await this.click(`//button[@aria-label=${label} or starts-with(normalize-space(.), ${label})] | //nav//a[starts-with(normalize-space(.), ${label})]`, name);
+  }
+
+  /** A button of the dialog that stands before everything else. */
+  async confirm(name: string): Promise<void> {
+    await this.click(`//*[@role='dialog']//button[starts-with(normalize-space(.), ${JSON.stringify(name)})]`, name);
+  }
+
+  /** A card takes no answer in the moment it appears. */
+  async answer(option: string): Promise<void> {
+    await this.window.$("[data-interrupt-card=open][data-armed=true]").waitForExist({ timeout: 20_000, timeoutMsg: "no card takes an answer" });
+    await this.click(`//*[@data-interrupt-card='open']//button[starts-with(normalize-space(.), ${JSON.stringify(option)})]`, option);
+  }
+
+  async click(selector: string, what = selector): Promise<void> {
+    const element = this.window.$(selector);
+    await element.waitForClickable({ timeout: 20_000, timeoutMsg: `nothing to click: ${what}` });
+    await element.click();
+  }
+
+  async type(label: string, text: string): Promise<void> {
+    const field = this.window.$(`//*[self::input or self::textarea][@aria-label=${JSON.stringify(label)}]`);
+    await field.waitForEnabled({ timeout: 20_000, timeoutMsg: `no field: ${label}` });
+    await field.setValue(text);
+  }
+
+  async field(label: string): Promise<string> {
+    const field = this.window.$(`//*[self::input or self::textarea][@aria-label=${JSON.stringify(label)}]`);
+    await field.waitForExist({ timeout: 20_000, timeoutMsg: `no field: ${label}` });
+    return field.getValue();
+  }
+
+  async keys(...keys: string[]): Promise<void> {
+    await this.window.keys(keys);
+  }
+
+  /** Waits until the page says `text` anywhere. */
+  async reads(text: string, withinMs = 20_000): Promise<void> {
+    await until(`the window says “${text}”`, async () => ((await this.text()).includes(text) ? true : undefined), withinMs);
+  }
+
+  async text(): Promise<string> {
+    return this.window.execute(() => document.body.innerText);
+  }
+
+  path(): Promise<string> {
+    return this.window.execute(() => location.pathname);
+  }
+
+  /** The session's one word. */
+  async status(): Promise<string> {
+    return this.window.execute(() => document.querySelector("[role=status][data-activity]")?.textContent ?? "");
+  }
+
+  async becomes(status: string, withinMs = 30_000): Promise<void> {
+    let last = "";
+    const look = async (): Promise<true | undefined> => {
+      last = await this.status();
+      return last.startsWith(status) ? true : undefined;
+    };
+    await until(`the session is ${status}`, look, withinMs).catch((error: unknown) => {
+      throw new Error(`${String(error)}; it is “${last}”`, { cause: error });
+    });
+  }
+
+  async tree(): Promise<TreeRow[]> {
+    return this.window.execute(() =>
+      [...document.querySelectorAll<HTMLElement>("[role=treeitem]")].map((row) => ({
+        key: row.id,
+        name: row.getAttribute("aria-label") ?? "",
+        kind: row.dataset["kind"] ?? "",
+        active: row.dataset["active"] === "true",
+        head: row.getAttribute("aria-current") === "true",
+      })),
+    );
+  }
+}
