@@ -7,10 +7,10 @@ mod reader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::money::Money;
 use holdpoint_core::engine_config::{AgentSpec, EngineConfig, LlmBlock, LlmKind};
 use holdpoint_core::event::WorkerRef;
 use holdpoint_core::message::{AgentConfig, AgentRetry, AgentTool, Effort};
+use holdpoint_core::money::Money;
 use holdpoint_core::retry::RetryOverride;
 use serde::de::DeserializeOwned;
 

@@ -47,6 +47,18 @@ async fn message(app: &App, fits: impl Fn(&NodeRow) -> bool) -> NodeRow {
     unreachable!("the feed ended without that message")
 }
 
+/// Until no turn runs on the active branch.
+async fn at_rest(app: &App) {
+    let from = FeedFrom { session_id: Some(SESSION.to_owned()), ..FeedFrom::default() };
+    let mut feed = Box::pin(app.feed(from));
+    while let Some(frame) = feed.next().await {
+        if matches!(frame, Frame::Session { patch } if patch.session.turn_id.is_none()) {
+            return;
+        }
+    }
+    unreachable!("the feed ended before the turn did")
+}
+
 #[tokio::test]
 async fn the_sample_pauses_once_survives_a_restart_and_goes_on_d9() {
     let data = tempfile::tempdir().expect("a temporary folder");
@@ -68,6 +80,7 @@ async fn the_sample_pauses_once_survives_a_restart_and_goes_on_d9() {
     let other = message(&app, |node| node.role == "assistant" && node.label.starts_with("Other words")).await;
     assert!(other.label.starts_with("Other words, another branch"), "the other branch gets other words: {}", other.label);
 
+    at_rest(&app).await;
     let asking = message(&app, |node| node.role == "assistant" && !node.tool_calls.is_empty()).await;
     submit(&app, "back", Command::MakeActive { message_id: asking.id }).await;
     let answer = Command::Answer {
