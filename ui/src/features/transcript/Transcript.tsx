@@ -17,7 +17,7 @@ import { TurnEnd } from "./TurnEnd";
 import css from "./Transcript.module.css";
 
 export function Transcript() {
-  const { model, bodies, view } = useSession();
+  const { model, bodies } = useSession();
   const jump = useView((now) => now.jump);
   const { index, path, followed } = model;
   const { calls, turns } = followed;
@@ -61,15 +61,19 @@ export function Transcript() {
   const newest = useRef(items);
   newest.current = items;
   useEffect(() => {
-    const wanted = view.getState().jump;
-    const fresh = wanted !== null && wanted.count !== jumped.current;
-    const at = fresh ? placeOf(newest.current, wanted.key) : -1;
-    if (wanted !== null) jumped.current = wanted.count;
+    const fresh = jump !== null && jump.count !== jumped.current;
+    const at = fresh ? placeOf(newest.current, jump.key) : -1;
     const last = newest.current.length - 1;
-    if (at >= 0) virtual.scrollToIndex(at, { align: at === last ? "end" : "center" });
-    else if (shownTip.current === null && last >= 0) virtual.scrollToIndex(last, { align: "end" });
+    if (at >= 0) {
+      // Asked for on a path that is not drawn yet, it stays asked for.
+      jumped.current = jump?.count ?? 0;
+      atEnd.current = at === last;
+      virtual.scrollToIndex(at, { align: at === last ? "end" : "center" });
+    } else if (shownTip.current === null && last >= 0) {
+      virtual.scrollToIndex(last, { align: "end" });
+    }
     shownTip.current = model.tip;
-  }, [jump, model.tip, view, virtual]);
+  }, [jump, model.tip, virtual]);
 
   return (
     <div className={css.pane}>
