@@ -137,6 +137,7 @@ impl Session {
                 });
                 self.return_live_decision();
                 self.set_clocks(event.at);
+                self.restart_deliveries();
             }
             Payload::SessionInterruptResumed { interrupt_id, payload, responder, verification, .. } => {
                 if let Some(at) = self.interrupts.iter().position(|i| &i.id == interrupt_id) {
@@ -184,6 +185,7 @@ impl Session {
                     deadline: None,
                     not_before: None,
                     error: None,
+                    behind: None,
                 });
             }
             Payload::DecisionDispatched { id, attempt } => self.dispatch_decision(event.at, id.as_str(), *attempt),
@@ -191,8 +193,9 @@ impl Session {
                 if let Some(decision) = self.remove_decision(id.as_str()) {
                     match decision.trigger {
                         Trigger::SessionStart {} => self.started = true,
-                        Trigger::ClientMessages { client, .. } => {
-                            self.client_tools = client.and_then(|c| c.tools).into_iter().flatten().map(|tool| tool.name).collect();
+                        Trigger::ClientMessages { client, after, append, .. } => {
+                            let leaf = if append { self.tree.head() } else { after.and_then(|id| self.tree.find(id.as_str())) };
+                            self.join_client_tools(client.and_then(|client| client.tools).unwrap_or_default(), leaf);
                         }
                         _ => {}
                     }
@@ -213,6 +216,16 @@ impl Session {
             }
             Payload::SessionMessageRequested { target_session_id, message } => {
                 self.sends.push((event.seq, target_session_id.clone(), message.clone()));
+            }
+        }
+    }
+
+    /// K-7: tools the agent does not have itself. Remembered for the session, as a fork may go back to a config that has them.
+    fn join_client_tools(&mut self, given: Vec<crate::message::AgentTool>, leaf: Option<crate::tree::Ix>) {
+        for tool in given {
+            let own = self.config_at(leaf).is_some_and(|config| config.tool(&tool.name).is_some());
+            if !own && !self.client_tools.contains(&tool.name) {
+                self.client_tools.push(tool.name);
             }
         }
     }
@@ -247,10 +260,10 @@ impl Session {
     fn head_changed(&mut self, event: &Event) {
         let left = self.current.clone().filter(|turn| {
             let own: Vec<&Interrupt> = self.interrupts.iter().filter(|i| i.turn_id.as_ref() == Some(turn)).collect();
-            !own.is_empty() && !own.iter().any(|i| self.is_active(i.anchor)) && self.suspended_here().is_some()
+            !own.is_empty() && !own.iter().any(|i| self.is_active(i.anchor))
         });
         if let Some(turn) = left {
-            self.set_turn(&turn, TurnState::Suspended, event.seq);
+            self.suspend(&turn, event.seq);
             self.current = None;
         }
         self.restore_suspended(event.seq);
@@ -259,10 +272,25 @@ impl Session {
         }
     }
 
-    /// The suspended turn whose open interrupt pauses the active branch.
+    /// The suspended turn that the active branch belongs to: its question is open here, or was answered and not told yet.
     fn suspended_here(&self) -> Option<crate::id::TurnId> {
-        let mut pausing = self.pausing(self.tree.head());
-        pausing.find_map(|i| i.turn_id.clone().filter(|turn| self.turn(turn).is_some_and(|t| t.state == TurnState::Suspended)))
+        let asked = self.pausing(self.tree.head()).filter_map(|i| i.turn_id.as_ref());
+        let answered = self
+            .decisions
+            .iter()
+            .filter(|d| matches!(d.trigger, Trigger::InterruptResumed { .. }) && self.is_active(d.anchor))
+            .filter_map(|d| d.turn_id.as_ref())
+            .filter(|turn| !self.interrupts.iter().any(|i| i.turn_id.as_ref() == Some(turn)));
+        asked.chain(answered).find(|turn| self.is_suspended(turn)).cloned()
+    }
+
+    /// I-73. What was queued behind the turn goes on waiting for it (I-27).
+    fn suspend(&mut self, turn: &crate::id::TurnId, seq: u64) {
+        self.set_turn(turn, TurnState::Suspended, seq);
+        let queued: Vec<usize> = (0..self.decisions.len()).filter(|at| self.is_queued_turn(&self.decisions[*at])).collect();
+        for at in queued {
+            self.decisions[at].behind = Some(turn.clone());
+        }
     }
 
     fn restore_suspended(&mut self, seq: u64) {
@@ -283,7 +311,7 @@ impl Session {
 
     fn start_turn(&mut self, event: &Event, id: &crate::id::TurnId) {
         if let Some(left) = self.current.replace(id.clone()) {
-            self.set_turn(&left, TurnState::Suspended, event.seq);
+            self.suspend(&left, event.seq);
         }
         self.done = false;
         self.push_turn(Turn {
@@ -358,6 +386,10 @@ impl Session {
 
     fn fail_attempt(&mut self, event: &Event, kind: CallKind, id: &CallId, error: &ErrorInfo, retryable: bool, after_ms: Option<i64>) {
         let Some(call) = self.call_mut(kind, id) else { return };
+        if let Some(since) = call.frozen_since {
+            call.total_from = call.total_from.plus(event.at.0 - since.0);
+            call.frozen_since = Some(event.at);
+        }
         if call.error_is_final(retryable, event.at) {
             self.end_call(event, kind, id, CallStatus::Failed, Some(error));
             return;
@@ -451,9 +483,20 @@ impl Session {
             Trigger::ToolFinished { id, .. } => self.report(CallKind::ToolCall, id),
             Trigger::LlmFinished { id, .. } => self.report(CallKind::LlmCall, id),
             Trigger::SubagentFinished { id, .. } => self.report(CallKind::Subagent, id),
+            // N-10: answers beside other news have no decision of their own.
+            Trigger::ClientMessages { messages, .. } => self.report_answers(messages),
             _ => {}
         }
         Some(decision)
+    }
+
+    fn report_answers(&mut self, messages: &[Message]) {
+        for call in messages.iter().filter(|m| m.role == Role::Tool).filter_map(|m| m.tool_call_id.as_deref()) {
+            let id = CallId::from(call);
+            if self.tool(&id).is_some_and(|call| !call.status.is_open()) {
+                self.report(CallKind::ToolCall, &id);
+            }
+        }
     }
 
     /// I-22, Q-58: a decision in the decider's hands on a path that is now paused waits again.
@@ -463,6 +506,14 @@ impl Session {
             let decision = &mut self.decisions[at];
             decision.live = false;
             decision.deadline = None;
+        }
+    }
+
+    /// The time a person takes is not the worker's: what is held has its whole time again when it is delivered (I-25).
+    fn restart_deliveries(&mut self) {
+        let held: Vec<usize> = (0..self.decisions.len()).filter(|at| self.held(&self.decisions[*at])).collect();
+        for at in held {
+            self.decisions[at].first_sent_at = None;
         }
     }
 

@@ -12,11 +12,11 @@ impl Money {
     pub const ZERO: Self = Self(Decimal::ZERO);
 
     pub fn parse(text: &str) -> Option<Self> {
-        Decimal::from_str(text).or_else(|_| Decimal::from_scientific(text)).ok().map(Self)
+        Decimal::from_str(text).or_else(|_| Decimal::from_scientific(text)).ok().map(|amount| Self(amount.normalize()))
     }
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        Self(self.0.saturating_add(other.0).normalize())
     }
 }
 

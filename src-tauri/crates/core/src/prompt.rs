@@ -3,6 +3,8 @@
 //! A request repeats the whole conversation, so logging it whole would let the log grow with the square of its length. The log
 //! holds where the conversation ended instead; nodes and config versions never change, so the same request comes out at any time.
 
+use std::collections::{HashMap, HashSet};
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, MessageId};
@@ -88,25 +90,29 @@ pub fn config_tools(config: &crate::message::AgentConfig) -> Vec<LlmTool> {
         .collect()
 }
 
-/// P-16: a tool message for each tool call without one, behind its message's answers; answers out of place follow their call.
+/// P-16: behind each message that asks for tools stand the answers, in the order they came, then one in place of each that is missing.
+/// A path may hold an answer further down, where a slow call ended behind other messages; no model takes it there.
 fn with_answers(messages: impl Iterator<Item = Message>, open: &[CallId]) -> Vec<Message> {
     let messages: Vec<Message> = messages.collect();
-    let answered: std::collections::HashSet<String> =
-        messages.iter().filter(|m| m.role == Role::Tool).filter_map(|m| m.tool_call_id.clone()).collect();
-    let mut out: Vec<Message> = Vec::with_capacity(messages.len());
-    let mut missing: Vec<Message> = Vec::new();
-    for message in messages {
-        if message.role != Role::Tool {
-            out.append(&mut missing);
-        }
-        for call in message.calls() {
-            if !answered.contains(&call.id) {
-                let text = if open.iter().any(|id| id.as_str() == call.id) { PENDING } else { LEFT };
-                missing.push(Message::tool(&CallId::from(call.id.as_str()), Content::Text(text.to_owned())));
-            }
-        }
-        out.push(message);
+    let asked: HashSet<&str> = messages.iter().flat_map(Message::calls).map(|call| call.id.as_str()).collect();
+    let mut answers: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, message) in messages.iter().enumerate().filter(|(_, message)| message.role == Role::Tool) {
+        answers.entry(message.tool_call_id.as_deref().unwrap_or_default()).or_default().push(at);
     }
-    out.append(&mut missing);
+    let mut out: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in &messages {
+        if message.role == Role::Tool && message.tool_call_id.as_deref().is_some_and(|call| asked.contains(call)) {
+            continue; // it stands behind its call
+        }
+        out.push(message.clone());
+        let mut behind: Vec<usize> =
+            message.calls().iter().flat_map(|call| answers.get(call.id.as_str()).into_iter().flatten()).copied().collect();
+        behind.sort_unstable();
+        out.extend(behind.into_iter().map(|at| messages[at].clone()));
+        for call in message.calls().iter().filter(|call| !answers.contains_key(call.id.as_str())) {
+            let text = if open.iter().any(|id| id.as_str() == call.id) { PENDING } else { LEFT };
+            out.push(Message::tool(&CallId::from(call.id.as_str()), Content::Text(text.to_owned())));
+        }
+    }
     out
 }

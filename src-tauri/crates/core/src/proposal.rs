@@ -125,11 +125,7 @@ fn tool_finished(session: &Session, kind: CallKind, id: &CallId, content: Conten
     let asked = session.asked_in.get(id.as_str()).copied();
     let recorded = asked.is_none() || session.tree.path(head).iter().any(|ix| answers(session, *ix, id));
     let news = if recorded { Vec::new() } else { vec![Message::tool(id, content)] };
-    let others = session
-        .pending
-        .iter()
-        .map(|index| &session.calls[*index])
-        .any(|call| matches!(call.kind, CallKind::ToolCall | CallKind::Subagent) && !(call.kind == kind && &call.id == id));
+    let others = session.awaited().any(|call| !(call.kind == kind && &call.id == id));
     let prompt = (!others).then(|| Action::LlmCall(continuation(session, asked, &news)));
     Response { view: (!news.is_empty()).then_some(View { after: head, news }), ..actions(prompt.into_iter().collect()) }
 }
@@ -248,7 +244,12 @@ fn interrupt_resumed(session: &Session, decision: &Decision, interrupt_id: &str)
         .decisions
         .iter()
         .any(|d| d.id != decision.id && matches!(d.trigger, Trigger::InterruptResumed { .. }) && session.is_active(d.anchor));
-    if later || session.pending_calls() > 0 || session.config().is_none() {
+    // A message or reply that the pause held back leads to the model by itself, as the end of a call does.
+    let held_back = session
+        .decisions
+        .iter()
+        .any(|d| d.turn_id == decision.turn_id && matches!(d.trigger, Trigger::ClientMessages { .. } | Trigger::LlmFinished { .. }));
+    if later || held_back || session.pending_calls() > 0 || session.config().is_none() {
         return Response::default();
     }
     actions(vec![Action::LlmCall(LlmCallAction::default())])
@@ -275,6 +276,15 @@ pub fn check_input(config: Option<&AgentConfig>, name: &str, arguments: &str) ->
         Some(Some(problem)) => ToolInput::Invalid { value, error: format!("the arguments of {name} do not fit its schema: {problem}") },
         _ => ToolInput::Valid { value },
     }
+}
+
+/// As [`violation`], without the value that was given: the model does not see it (K-3).
+pub fn masked_violation(schema: &Value, value: &Value) -> Option<String> {
+    let validator = jsonschema::validator_for(schema).ok()?;
+    let problem = validator.iter_errors(value).next()?;
+    let at = problem.instance_path().to_string();
+    let problem = problem.masked_with("it");
+    Some(if at.is_empty() { problem.to_string() } else { format!("{at}: {problem}") })
 }
 
 /// The first violation, with its place. A schema that is itself broken checks nothing.

@@ -102,6 +102,14 @@ pub fn call_json(session: &Session, call: &Call) -> Value {
     out
 }
 
+/// A pause moves the deadline of a call that was handed out before it (I-77).
+fn with_deadline(mut trigger: Value, call: Option<&Call>) -> Value {
+    if let Some(deadline) = call.and_then(Call::deadline) {
+        trigger["deadline"] = json!(deadline);
+    }
+    trigger
+}
+
 /// The trigger as the wire has it (§3.3, Q-55): the whole view, the whole model request.
 pub fn trigger_json(session: &Session, trigger: &Trigger, head: Option<Ix>) -> Value {
     match trigger {
@@ -116,11 +124,12 @@ pub fn trigger_json(session: &Session, trigger: &Trigger, head: Option<Ix>) -> V
             }
             out
         }
-        Trigger::LlmExecute { request, .. } => {
-            let mut out = json!(trigger);
+        Trigger::LlmExecute { id, request, .. } => {
+            let mut out = with_deadline(json!(trigger), session.call(CallKind::LlmCall, id));
             out["request"] = json!(request.resolve(session));
             out
         }
+        Trigger::ToolExecute { id, .. } => with_deadline(json!(trigger), session.tool(id)),
         other => json!(other),
     }
 }

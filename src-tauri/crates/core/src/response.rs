@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::delegate::Asked;
 use crate::engine_config::EngineConfig;
 use crate::id::{CallId, InterruptId, MessageId, SessionId};
-use crate::message::{AgentConfig, Content, ErrorCode, ErrorInfo, Handler, LlmResponse, LlmTool, Message, Reasoning, ToolResult};
+use crate::message::{AgentConfig, Content, ErrorCode, ErrorInfo, Handler, LlmResponse, LlmTool, Message, Reasoning, Role, ToolResult};
 use crate::retry::RetryOverride;
 use crate::state::{Decision, Session};
 use crate::tree::Ix;
@@ -98,7 +98,7 @@ fn parse_agent(value: &Value, config: &EngineConfig) -> Result<AgentConfig, Stri
 }
 
 /// `llm.call` needs a model and a known block, by the config that will hold where it is made.
-fn check_calls(response: &Response, session: &Session, config: &EngineConfig, strict: bool) -> Result<(), String> {
+pub fn check_calls(response: &Response, session: &Session, config: &EngineConfig, strict: bool) -> Result<(), String> {
     let leaf = response.view.as_ref().map_or(session.tree.head(), |view| view.after);
     let agent = response.agent.as_ref().or_else(|| session.config_at(leaf));
     for action in &response.actions {
@@ -130,27 +130,45 @@ pub enum Matching {
     Client,
 }
 
-/// T-2, T-3: the longest leading run of recorded nodes. N-10: a recorded tool answer is recognised under any id.
+/// T-2, T-3: the longest leading run of recorded nodes. N-10: a recorded tool answer is recognised under any id, and answers to calls
+/// of one reply in any order.
 pub fn plan(session: &Session, messages: Vec<Message>, matching: Matching) -> View {
     let tree = &session.tree;
     let mut view = View::default();
-    let mut messages = messages.into_iter();
-    for message in messages.by_ref() {
-        let own = |m: &Message| m.role == crate::message::Role::System && m.id.as_ref().is_none_or(|id| tree.find(id.as_str()).is_none());
-        if matching == Matching::Client && own(&message) {
+    let mut own: Vec<Message> = Vec::new();
+    let mut at = 0;
+    while let Some(message) = messages.get(at) {
+        let by_id = message.id.as_ref().and_then(|id| tree.find(id.as_str()));
+        if matching == Matching::Client && message.role == Role::System && by_id.is_none() {
+            own.push(message.clone());
+            at += 1;
             continue;
         }
-        let by_id = message.id.as_ref().and_then(|id| tree.find(id.as_str())).filter(|ix| tree.node(*ix).parent == view.after);
-        let same = by_id.or_else(|| message.tool_call_id.as_ref().and_then(|call| tree.answer_below(view.after, call)));
-        match same {
-            Some(ix) => view.after = Some(ix),
-            None => {
-                view.news.push(message);
-                break;
-            }
+        let same = by_id.filter(|ix| tree.node(*ix).parent == view.after);
+        let same = same.or_else(|| message.tool_call_id.as_ref().and_then(|call| tree.answer_below(view.after, call)));
+        if let Some(ix) = same {
+            view.after = Some(ix);
+            at += 1;
+            continue;
+        }
+        let run: Vec<&Message> = messages[at..].iter().take_while(|m| m.role == Role::Tool).collect();
+        let answers: Vec<&str> = run.iter().filter_map(|m| m.tool_call_id.as_deref()).collect();
+        let found = tree.answers_below(view.after, &answers);
+        let Some(end) = found.last() else { break };
+        view.after = Some(*end);
+        let known: Vec<Option<&str>> = found.iter().map(|ix| tree.node(*ix).message.tool_call_id.as_deref()).collect();
+        let news = run.iter().filter(|m| !known.contains(&m.tool_call_id.as_deref()));
+        view.news.extend(news.map(|m| (*m).clone()));
+        at += run.len();
+        if !view.news.is_empty() {
+            break;
         }
     }
-    view.news.extend(messages);
+    view.news.extend(messages.into_iter().skip(at));
+    if view.after.is_none() {
+        // Nothing is recorded of this view: the decider sees the client's system messages where they stood.
+        view.news.splice(0..0, own);
+    }
     view
 }
 
@@ -447,12 +465,14 @@ pub(crate) fn action_json(action: &Action) -> Value {
         }),
         Action::MessageSend { session_id, message } => json!({"type": "message.send", "session_id": session_id, "message": message}),
         Action::Interrupt { id, reason, payload } => {
-            let mut value = json!({"type": "interrupt", "interrupt_id": id, "reason": reason});
+            let mut value = json!({"type": "interrupt", "reason": reason});
+            if let Some(id) = id {
+                value["interrupt_id"] = json!(id);
+            }
             if let Some(payload) = payload {
                 value["payload"] = payload.clone();
-                return value;
             }
-            value
+            return value;
         }
         Action::Resolve { id, payload } => json!({"type": "interrupt.resolve", "interrupt_id": id, "payload": payload}),
         Action::Done { data } => match data {

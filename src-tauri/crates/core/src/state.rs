@@ -56,7 +56,7 @@ pub struct Session {
     pub own_cost: Money,
     /// `session.start` was answered.
     pub started: bool,
-    /// Client tools that joined the config for the running turn (K-7).
+    /// Names of client tools that ever joined the config for a turn (K-7).
     pub client_tools: Vec<String>,
     pub channels: Map<String, Value>,
     /// `message.send`s: (event, target, message).
@@ -115,6 +115,8 @@ pub struct Decision {
     /// Waits for a retry until then.
     pub not_before: Option<Millis>,
     pub error: Option<ErrorInfo>,
+    /// Of a queued turn: the suspended turn whose end it waits for (I-27).
+    pub behind: Option<TurnId>,
 }
 
 /// B-12.
@@ -350,6 +352,30 @@ impl Session {
             .iter()
             .filter(|d| matches!(d.trigger, Trigger::ClientMessages { .. }) && d.turn_id.as_ref().is_some_and(|t| self.turn(t).is_none()))
     }
+    pub fn is_suspended(&self, turn: &TurnId) -> bool {
+        self.turn(turn).is_some_and(|turn| turn.state == TurnState::Suspended)
+    }
+    /// A queued message whose turn has not started, and which waits for no suspended turn yet.
+    pub(crate) fn is_queued_turn(&self, decision: &Decision) -> bool {
+        matches!(decision.trigger, Trigger::ClientMessages { append: true, .. })
+            && decision.turn_id.as_ref().is_some_and(|turn| self.turn(turn).is_none())
+            && !self.waits_for_left(decision)
+    }
+    /// Whether a queued turn waits for a turn that was left with its branch.
+    pub fn waits_for_left(&self, decision: &Decision) -> bool {
+        decision.behind.as_ref().is_some_and(|turn| self.is_suspended(turn))
+    }
+    /// The turn of the active branch. A turn that is about to leave it does not count: its branch is another one.
+    pub fn turn_at_head(&self) -> Option<TurnId> {
+        let current = self.current.as_ref()?;
+        let (Some(head), Some(opener)) = (self.tree.head(), self.opener(current)) else { return Some(current.clone()) };
+        let Trigger::ClientMessages { append: false, after, .. } = &opener.trigger else { return Some(current.clone()) };
+        let after = after.as_ref().and_then(|id| self.tree.find(id.as_str()));
+        if after.is_some_and(|after| self.tree.on_path(head, after)) {
+            return Some(current.clone());
+        }
+        self.pausing(Some(head)).find_map(|open| open.turn_id.clone())
+    }
     pub fn suspended_turns(&self) -> impl Iterator<Item = &Turn> {
         self.turns.iter().filter(|turn| turn.state == TurnState::Suspended)
     }
@@ -374,9 +400,19 @@ impl Session {
     pub fn open_calls(&self) -> impl Iterator<Item = &Call> {
         self.pending.iter().map(|index| &self.calls[*index]).filter(|call| call.status.is_open())
     }
+    /// Tool and subagent calls that the active branch waits for: open, or ended with their result not yet in the tree. What was left
+    /// on another branch, or belongs to a turn suspended there, is not waited for (Q-10, T-16).
+    pub fn awaited(&self) -> impl Iterator<Item = &Call> {
+        let pending = self.pending.iter().map(|index| &self.calls[*index]);
+        pending.filter(|call| {
+            matches!(call.kind, CallKind::ToolCall | CallKind::Subagent)
+                && self.is_active(call.anchor)
+                && !call.turn_id.as_ref().is_some_and(|turn| self.is_suspended(turn))
+        })
+    }
     /// P-1 `pending_calls`.
     pub fn pending_calls(&self) -> usize {
-        self.pending.iter().filter(|index| matches!(self.calls[**index].kind, CallKind::ToolCall | CallKind::Subagent)).count()
+        self.awaited().count()
     }
     /// B-13: whether this session has used the id for a tool call.
     pub fn knows_tool_call(&self, id: &str) -> bool {
@@ -416,6 +452,12 @@ impl Session {
     pub fn branch_paused(&self, anchor: Option<Ix>) -> bool {
         self.paused_at(anchor) || (self.is_active(anchor) && self.paused())
     }
+    /// T-16: whether a place off the active path lies on a branch with an open question, above it or below.
+    pub fn is_parked_at(&self, anchor: Option<Ix>) -> bool {
+        let Some(at) = anchor.filter(|_| !self.is_active(anchor)) else { return false };
+        let asked = self.interrupts.iter().filter(|open| !self.is_active(open.anchor)).filter_map(|open| open.anchor);
+        asked.into_iter().any(|asked| self.tree.on_path(asked, at) || self.tree.on_path(at, asked))
+    }
     pub fn interrupt(&self, id: &str) -> Option<&Interrupt> {
         self.interrupts.iter().find(|interrupt| interrupt.id.as_str() == id)
     }
@@ -433,7 +475,9 @@ impl Session {
     pub fn held(&self, decision: &Decision) -> bool {
         match &decision.trigger {
             Trigger::SessionStart {} | Trigger::ClientAction { .. } => false,
-            Trigger::ClientMessages { append: true, .. } => self.paused(),
+            // A message that a pause returned stays with the turn it opened.
+            Trigger::ClientMessages { .. } if decision.turn_id.as_ref().is_some_and(|turn| self.is_suspended(turn)) => true,
+            Trigger::ClientMessages { append: true, .. } => self.paused() || self.waits_for_left(decision),
             Trigger::ClientMessages { after, .. } => self.paused_at(after.as_ref().and_then(|id| self.tree.find(id.as_str()))),
             _ => !self.is_active(decision.anchor) || self.paused(),
         }
@@ -452,31 +496,23 @@ impl Session {
         }
     }
 
-    /// The decision to hand out next, if any may go (I-20, I-21, Q-9).
+    /// The decision to hand out next, if any may go (I-20, I-21, Q-9). A retry in front keeps its place: what is behind it waits too.
     pub fn next_decision(&self, now: Millis) -> Option<&Decision> {
+        self.next_in_line().filter(|d| d.not_before.is_none_or(|at| at <= now))
+    }
+
+    fn next_in_line(&self) -> Option<&Decision> {
         if self.live().is_some() {
             return None;
         }
-        if let Some(start) = self.decisions.iter().find(|d| matches!(d.trigger, Trigger::SessionStart {})) {
-            return Some(start).filter(|d| d.not_before.is_none_or(|at| at <= now));
-        }
-        let mut ready = self
+        let start = self.decisions.iter().find(|d| matches!(d.trigger, Trigger::SessionStart {}));
+        let ready = self
             .decisions
             .iter()
             .filter(|d| !self.held(d) && self.turn_admits(d))
             .filter(|d| !matches!(d.trigger, Trigger::TurnFinished { .. }) || self.turn_is_quiet(d));
-        let mut first: Option<&Decision> = None;
-        for decision in ready.by_ref() {
-            let better = match first {
-                None => true,
-                Some(best) => delivery_class(decision) < delivery_class(best),
-            };
-            if better {
-                first = Some(decision);
-            }
-        }
-        // A retry in front keeps its place: what is behind it waits too.
-        first.filter(|d| d.not_before.is_none_or(|at| at <= now))
+        // The first of the lowest class.
+        start.or_else(|| ready.min_by_key(|d| delivery_class(d)))
     }
 
     /// no call of the turn is open, and nothing else of it waits. Work left on another branch does not count.
@@ -508,8 +544,11 @@ impl Session {
             }
             _ => call.deadline(),
         });
-        let decisions = self.decisions.iter().filter_map(|d| if d.live { d.deadline } else { d.not_before.filter(|_| !self.held(d)) });
-        calls.chain(decisions).min()
+        let decision = match self.live() {
+            Some(live) => live.deadline,
+            None => self.next_in_line().and_then(|d| d.not_before),
+        };
+        calls.chain(decision).min()
     }
 
     pub fn message_ids(&self, path: &[Ix]) -> Vec<MessageId> {

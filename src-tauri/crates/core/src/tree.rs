@@ -133,6 +133,20 @@ impl Tree {
         self.path(leaf).into_iter().map(|ix| self.node(ix))
     }
 
+    /// The longest chain of recorded tool messages below `parent` that answer some of these calls, each once.
+    pub fn answers_below(&self, parent: Option<Ix>, calls: &[&str]) -> Vec<Ix> {
+        let mut longest = Vec::new();
+        for (at, call) in calls.iter().enumerate() {
+            let Some(ix) = self.answer_below(parent, call) else { continue };
+            let rest: Vec<&str> = calls.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, call)| *call).collect();
+            let chain: Vec<Ix> = std::iter::once(ix).chain(self.answers_below(Some(ix), &rest)).collect();
+            if chain.len() > longest.len() {
+                longest = chain;
+            }
+        }
+        longest
+    }
+
     /// The recorded tool message below `parent` that answers `call` (N-10: recognised whatever its id).
     pub fn answer_below(&self, parent: Option<Ix>, call: &str) -> Option<Ix> {
         self.children(parent).iter().copied().find(|ix| {

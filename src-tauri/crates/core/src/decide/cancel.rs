@@ -107,7 +107,7 @@ impl Step<'_, '_, '_> {
     /// C-5, C-20. Returns the texts the tree still lacks, by call.
     fn end_tool_calls(&mut self) -> Vec<(CallId, Content)> {
         // A result that had arrived and was not recorded yet is kept: the person sees what came of the call.
-        let mut answers: Vec<(CallId, Content)> = self.s.decisions.iter().filter_map(|d| unrecorded(&d.trigger)).collect();
+        let mut answers: Vec<(CallId, Content)> = self.s.decisions.iter().flat_map(|d| unrecorded(&d.trigger)).collect();
         for (id, name) in self.open_ids(CallKind::ToolCall) {
             let result = ToolResult { is_error: Some(true), ..ToolResult::text(CANCELLED_TEXT) };
             self.emit(Payload::ToolCallCompleted { id: id.clone(), name, result });
@@ -123,9 +123,9 @@ impl Step<'_, '_, '_> {
             path.iter().filter_map(|ix| self.s.tree.node(*ix).message.tool_call_id.clone()).collect();
         let asked: Vec<String> = path
             .iter()
-            .map(|ix| &self.s.tree.node(*ix).message)
-            .filter(|message| message.role == Role::Assistant)
-            .flat_map(|message| message.calls().iter().map(|call| call.id.clone()))
+            .map(|ix| self.s.tree.node(*ix))
+            .filter(|node| node.message.role == Role::Assistant && self.is_of_this_run(node.turn_id.as_ref()))
+            .flat_map(|node| node.message.calls().iter().map(|call| call.id.clone()))
             .filter(|id| !answered.contains(id))
             .collect();
         let turn = self.s.current.clone();
@@ -146,10 +146,24 @@ impl Step<'_, '_, '_> {
         }
     }
 
+    fn is_of_this_run(&self, turn: Option<&TurnId>) -> bool {
+        turn.and_then(|turn| self.s.turn(turn)).is_some_and(|turn| turn.state != TurnState::Over)
+    }
+
+    /// C-19: the live one, waiting ones, queued turns, actions. A start is not dropped (C-38).
+    fn drop_rank(&self, decision: &crate::state::Decision) -> Option<u8> {
+        match &decision.trigger {
+            Trigger::SessionStart {} => None,
+            _ if decision.live => Some(0),
+            Trigger::ClientAction { .. } => Some(3),
+            Trigger::ClientMessages { .. } if decision.turn_id.as_ref().is_some_and(|turn| self.s.turn(turn).is_none()) => Some(2),
+            _ => Some(1),
+        }
+    }
+
     fn drop_decisions(&mut self) {
-        let mut waiting: Vec<_> =
-            self.s.decisions.iter().filter(|d| !matches!(d.trigger, Trigger::SessionStart {})).map(|d| (!d.live, d.id.clone())).collect();
-        waiting.sort_by_key(|(waits, _)| *waits); // the live one first; the others keep their order
+        let mut waiting: Vec<_> = self.s.decisions.iter().filter_map(|d| Some((self.drop_rank(d)?, d.id.clone()))).collect();
+        waiting.sort_by_key(|(rank, _)| *rank); // within a rank they keep their order
         for (_, id) in waiting {
             self.emit(Payload::DecisionDropped { id });
         }
@@ -171,16 +185,22 @@ impl Step<'_, '_, '_> {
     }
 }
 
-/// The result a `*.finished` decision would have recorded.
-fn unrecorded(trigger: &Trigger) -> Option<(CallId, Content)> {
+/// The results that a decision would have recorded.
+fn unrecorded(trigger: &Trigger) -> Vec<(CallId, Content)> {
     match trigger {
         Trigger::ToolFinished { id, result, error, .. } => {
             let content = result.as_ref().map(ToolResult::for_model);
-            Some((id.clone(), content.or_else(|| error.as_ref().map(|e| Content::Text(e.message.clone())))?))
+            let content = content.or_else(|| error.as_ref().map(|e| Content::Text(e.message.clone())));
+            content.map(|content| (id.clone(), content)).into_iter().collect()
         }
         Trigger::SubagentFinished { id, session_id, result, error, .. } => {
-            Some((id.clone(), Content::Text(crate::proposal::delegate_text(session_id, result.as_ref(), error.as_ref()))))
+            vec![(id.clone(), Content::Text(crate::proposal::delegate_text(session_id, result.as_ref(), error.as_ref())))]
         }
-        _ => None,
+        // N-10: answers beside other news.
+        Trigger::ClientMessages { messages, .. } => {
+            let answers = messages.iter().filter(|m| m.role == Role::Tool);
+            answers.filter_map(|m| Some((CallId::from(m.tool_call_id.as_deref()?), m.content.clone()?))).collect()
+        }
+        _ => Vec::new(),
     }
 }

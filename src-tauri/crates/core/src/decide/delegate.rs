@@ -95,7 +95,7 @@ impl Step<'_, '_, '_> {
             error: end.error,
         };
         let decision = self.queue(call.turn_id, trigger);
-        if !self.s.is_active(call.anchor) && !self.s.paused_at(call.anchor) {
+        if !self.s.is_active(call.anchor) && !self.s.is_parked_at(call.anchor) {
             self.emit(Payload::DecisionDropped { id: decision });
         }
     }

@@ -90,13 +90,15 @@ impl Step<'_, '_, '_> {
         let turn = turn?;
         let waits = self.s.opener(turn).is_some() && self.s.turn(turn).is_none();
         let known = waits || self.s.turn(turn).is_some() || self.s.dropped_turns.contains(turn);
-        let queued = waits && self.turn_ahead(Some(turn)).is_some();
+        let left = self.s.opener(turn).is_some_and(|opener| self.s.waits_for_left(opener));
+        let queued = waits && (left || self.turn_ahead(Some(turn)).is_some());
         known.then(|| Receipt { turn_id: Some(turn.clone()), queued, ..Receipt::default() })
     }
 
     /// The turn a new message would have to wait for, `except` itself (N-2). A suspended turn does not count.
     fn turn_ahead(&self, except: Option<&TurnId>) -> Option<TurnId> {
-        let first = self.s.waiting_turns().find_map(|d| d.turn_id.clone()).filter(|turn| Some(turn) != except);
+        let mut waiting = self.s.waiting_turns().filter(|d| !self.s.waits_for_left(d));
+        let first = waiting.find_map(|d| d.turn_id.clone()).filter(|turn| Some(turn) != except);
         self.s.current.clone().or(first)
     }
 
@@ -124,7 +126,13 @@ impl Step<'_, '_, '_> {
         session.tool(&id).filter(|call| call.status.is_open() && call.handler == Handler::Client).map(|call| call.id.clone())
     }
 
-    /// A tool message about a call that ended already: the first copy won (N-10).
+    /// A tool message about a call that ended: its result stands, or will stand, in the tree.
+    fn ended_call(session: &Session, message: &Message) -> bool {
+        let id = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool).map(crate::id::CallId::from);
+        id.is_some_and(|id| session.tool(&id).is_some_and(|call| !call.status.is_open()))
+    }
+
+    /// A tool message about a call whose result is on its way into the tree: the first copy won (N-10).
     fn late_copy(session: &Session, message: &Message) -> bool {
         let id = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool).map(crate::id::CallId::from);
         id.is_some_and(|id| session.pending.iter().any(|index| session.calls[*index].id == id && !session.calls[*index].status.is_open()))
@@ -154,7 +162,7 @@ impl Step<'_, '_, '_> {
         if let Some(receipt) = self.known_turn(turn_id.as_ref()) {
             return Ok(receipt);
         }
-        let only_answers = messages.iter().all(|m| Self::answered_call(self.s, m).is_some());
+        let only_answers = messages.iter().all(|m| Self::answered_call(self.s, m).is_some() || Self::ended_call(self.s, m));
         if only_answers {
             self.settle_answers(&messages, true);
             return Ok(Receipt { turn_id: self.s.current.clone(), ..Receipt::default() });
@@ -167,8 +175,9 @@ impl Step<'_, '_, '_> {
         if let Some(turn) = ahead.clone().filter(|_| !queue) {
             return Err(Self::refuse_active(turn));
         }
-        messages.retain(|m| m.id.as_ref().is_none_or(|id| self.s.tree.find(id.as_str()).is_none()) && !Self::late_copy(self.s, m));
-        self.settle_answers(&messages, false);
+        // The running turn goes on with its answers; what is queued comes behind it.
+        self.settle_answers(&messages, true);
+        messages.retain(|m| m.id.as_ref().is_none_or(|id| self.s.tree.find(id.as_str()).is_none()) && !Self::ended_call(self.s, m));
         let trigger = Trigger::ClientMessages { messages: self.with_ids(messages), client, stream, after: None, append: true };
         Ok(self.open_turn(turn_id, trigger, ahead.is_some()))
     }

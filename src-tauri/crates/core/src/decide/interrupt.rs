@@ -63,7 +63,8 @@ impl Step<'_, '_, '_> {
         let id = id.unwrap_or_else(|| self.ctx.ids.interrupt());
         if self.s.interrupt(id.as_str()).is_none() {
             let anchor = self.s.tree.head_id().cloned().filter(|_| origin != Rank::System);
-            self.emit(Payload::SessionInterrupted { interrupt_id: id.clone(), origin, reason, payload, anchor, call });
+            let turn = self.s.turn_at_head();
+            self.emit_in(turn, Payload::SessionInterrupted { interrupt_id: id.clone(), origin, reason, payload, anchor, call });
         }
         id
     }
@@ -114,10 +115,8 @@ impl Step<'_, '_, '_> {
             (None, Some(payload)) if responder.is_none() => Some(answer::without_responder(payload, open.payload.as_ref())),
             (_, payload) => payload,
         };
-        let active = self.s.is_active(open.anchor);
-        let continues = self.s.current.clone().filter(|_| active);
-        self.close(id, Closing { payload, responder, verification: Some(verification), shown_hash });
-        Ok(Receipt { turn_id: continues, resumed: Some(true), ..Receipt::default() })
+        let turn_id = self.close(id, Closing { payload, responder, verification: Some(verification), shown_hash });
+        Ok(Receipt { turn_id, resumed: Some(true), ..Receipt::default() })
     }
 
     /// payload and responder as a channel builds them.
@@ -147,8 +146,9 @@ impl Step<'_, '_, '_> {
     }
 
     /// I-34, I-35: the event, and the decision when the active branch was held. I-75 when it was the last of a left branch.
-    pub(super) fn close(&mut self, id: &InterruptId, closing: Closing) {
-        let Some(open) = self.s.interrupt(id.as_str()) else { return };
+    /// Returns the turn that goes on.
+    pub(super) fn close(&mut self, id: &InterruptId, closing: Closing) -> Option<TurnId> {
+        let open = self.s.interrupt(id.as_str())?;
         let (active, turn) = (self.s.is_active(open.anchor), open.turn_id.clone());
         let unconfigured = open.reason == UNCONFIGURED;
         if open.reason == budget::REASON && budget::approves(closing.payload.as_ref()) {
@@ -165,20 +165,36 @@ impl Step<'_, '_, '_> {
         });
         if !active {
             self.end_left_turn(turn.as_ref());
-            return;
+            return None;
         }
         if unconfigured {
             self.queue(None, Trigger::SessionStart {});
         }
-        let turn = turn.filter(|turn| self.s.current.as_ref() == Some(turn)).or_else(|| self.s.current.clone());
-        self.queue(turn, Trigger::InterruptResumed { interrupt_id: id.clone(), payload });
+        // A turn that was over when the question was answered gives way to the one that is there now (I-76).
+        let lives = |turn: &TurnId| self.s.turn(turn).is_some_and(|turn| turn.state != TurnState::Over);
+        let turn = turn.filter(lives).or_else(|| self.s.turn_at_head());
+        self.queue(turn.clone(), Trigger::InterruptResumed { interrupt_id: id.clone(), payload });
+        turn
     }
 
     /// I-44…I-46.
     pub(super) fn resolve(&mut self, id: &InterruptId, payload: Option<Value>) {
         let allowed = self.s.interrupt(id.as_str()).is_some_and(|open| open.origin <= Rank::Machine);
         if allowed {
-            self.close(id, Closing::silent(payload));
+            let _ = self.close(id, Closing::silent(payload));
+        }
+    }
+
+    /// Suspended turns whose answered question nobody is told any more: their branch was left before it could be.
+    pub(super) fn end_left_turns(&mut self) {
+        let left: Vec<TurnId> = self.s.suspended_turns().map(|turn| turn.id.clone()).collect();
+        for turn in left {
+            let told = |d: &crate::state::Decision| {
+                matches!(d.trigger, Trigger::InterruptResumed { .. }) && d.turn_id.as_ref() == Some(&turn) && self.s.is_active(d.anchor)
+            };
+            if !self.s.decisions.iter().any(told) {
+                self.end_left_turn(Some(&turn));
+            }
         }
     }
 

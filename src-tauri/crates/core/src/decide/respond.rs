@@ -63,7 +63,9 @@ impl Step<'_, '_, '_> {
         }
         let starts_work =
             response.actions.iter().any(|a| matches!(a, Action::LlmCall(_) | Action::ToolCall { .. } | Action::SubagentSpawn { .. }));
-        if starts_work && self.s.current.is_none() && decision.turn_id.as_ref().is_none_or(|turn| self.s.turn(turn).is_none()) {
+        let free = matches!(decision.trigger, Trigger::ClientAction { .. })
+            || decision.turn_id.as_ref().is_none_or(|turn| self.s.turn(turn).is_none());
+        if starts_work && self.s.current.is_none() && free {
             let turn = TurnId::from(format!("turn_{}", decision.id.as_str().trim_start_matches("dec_"))); // N-7
             self.emit(Payload::TurnStarted { turn_id: turn });
         }
@@ -89,6 +91,8 @@ impl Step<'_, '_, '_> {
         // The turn the answer is about: its own, or the one an action opened or met.
         let own = match &decision.trigger {
             Trigger::SessionStart {} => None,
+            // Its turn may be over, or left with its branch, since it was queued.
+            Trigger::ClientAction { .. } => self.s.current.clone(),
             _ => decision.turn_id.clone().or_else(|| self.s.current.clone()),
         };
         let Some(turn) = own.filter(|turn| self.s.current.as_ref() == Some(turn)) else { return };
@@ -96,8 +100,7 @@ impl Step<'_, '_, '_> {
             self.fail_turn(&turn, error);
             return;
         }
-        let is_action = matches!(decision.trigger, Trigger::ClientAction { .. });
-        let idle = !is_action && self.turn_is_idle(&turn) && !self.s.paused();
+        let idle = self.turn_is_idle(&turn) && !self.waits_for_its_own_answer(&turn);
         let Some(data) = done.or_else(|| idle.then_some(None)) else { return };
         let ends = matches!(&decision.trigger, Trigger::TurnFinished { turn_id, .. } if *turn_id == turn);
         if ends && self.turn_is_idle(&turn) && !self.s.paused() {
@@ -111,10 +114,17 @@ impl Step<'_, '_, '_> {
         }
     }
 
+    /// A turn on a branch that another turn's question holds has nothing to wait for: it may end there (I-74, I-100).
+    fn waits_for_its_own_answer(&self, turn: &TurnId) -> bool {
+        self.s.pausing(self.s.tree.head()).any(|open| open.turn_id.as_ref().is_none_or(|of| of == turn))
+    }
+
     /// No open call and no waiting decision of the turn. Work spared on a branch that was left does not count.
     fn turn_is_idle(&self, turn: &TurnId) -> bool {
         !self.s.open_calls().any(|call| call.turn_id.as_ref() == Some(turn) && self.s.is_active(call.anchor))
-            && !self.s.decisions.iter().any(|d| d.turn_id.as_ref() == Some(turn) && !matches!(d.trigger, Trigger::ClientAction { .. }))
+            && !self.s.decisions.iter().any(|d| {
+                d.turn_id.as_ref() == Some(turn) && self.s.is_active(d.anchor) && !matches!(d.trigger, Trigger::ClientAction { .. })
+            })
     }
 
     /// T-3…T-8: the view into the tree, then what it strands.
@@ -167,12 +177,13 @@ impl Step<'_, '_, '_> {
             .decisions
             .iter()
             .filter(|d| !d.live && d.anchor.is_some() && !self.s.is_active(d.anchor))
-            .filter(|d| !(self.s.paused_at(d.anchor) && is_parked_report(d)))
+            .filter(|d| !(self.s.is_parked_at(d.anchor) && is_parked_report(d)))
             .map(|d| d.id.clone())
             .collect();
         for id in dropped {
             self.emit(Payload::DecisionDropped { id });
         }
+        self.end_left_turns();
     }
 
     fn new_state(&mut self, state: Value) {

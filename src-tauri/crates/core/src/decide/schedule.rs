@@ -4,8 +4,9 @@
 
 use crate::decision::Trigger;
 use crate::event::{CallKind, Payload};
-use crate::message::Handler;
+use crate::message::{ErrorCode, ErrorInfo, Handler};
 use crate::proposal::{check_input, propose};
+use crate::response::check_calls;
 use crate::state::{Call, CallStatus, Decision};
 
 use super::Step;
@@ -75,7 +76,14 @@ impl Step<'_, '_, '_> {
             && let Some(live) = self.s.decision(&decision.id).cloned()
         {
             let response = propose(self.s, &live, self.ctx.config);
-            self.apply_response(&live, response);
+            match check_calls(&response, self.s, self.ctx.config, false) {
+                Ok(()) => self.apply_response(&live, response),
+                // The configuration changed under the session.
+                Err(problem) => {
+                    let error = ErrorInfo::new(ErrorCode::InvalidResponse, problem);
+                    self.decision_failed(&live.id, live.attempts, error, false);
+                }
+            }
         }
     }
 }

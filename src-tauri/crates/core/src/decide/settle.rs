@@ -5,7 +5,7 @@ use crate::decision::Trigger;
 use crate::event::{CallKind, Payload, Rank};
 use crate::id::CallId;
 use crate::message::{Content, ErrorCode, ErrorInfo, Handler, LlmResponse, Message, Role, ToolResult};
-use crate::proposal::violation;
+use crate::proposal::masked_violation;
 use crate::rejection::{Code, Rejection};
 use crate::state::Call;
 
@@ -94,7 +94,7 @@ impl Step<'_, '_, '_> {
             };
             serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text))
         });
-        let problem = violation(&schema, &value)?;
+        let problem = masked_violation(&schema, &value)?;
         let message = format!("the result of {} does not fit its output schema: {problem}", call.name);
         Some(ErrorInfo { param: Some("output".to_owned()), ..ErrorInfo::new(ErrorCode::InvalidResponse, message) })
     }

@@ -1,11 +1,12 @@
 //! Event log (§2) and basics (§1).
 
+use holdpoint_core::rejection::Code;
 use serde_json::json;
 
-use crate::story::{Story, calls, text};
+use crate::story::{Story, calls, frontend, refused, settle_result, stranger, text, user};
 
 #[test]
-fn a_plain_turn_with_one_worker_tool_writes_this_order_e11() {
+fn a_plain_turn_with_one_worker_tool_writes_this_order_e11_q17() {
     let mut story = Story::helper();
     story.says("t", "go");
     story.settles_down();
@@ -15,5 +16,152 @@ fn a_plain_turn_with_one_worker_tool_writes_this_order_e11() {
     story.settles_down();
     story.replies(text("Done."));
     story.settles_down();
-    story.expect(&[]);
+    story.expect(&[
+        "session.created",
+        "decision.queued session.start",
+        "decision.queued client.messages",
+        "decision.dispatched session.start",
+        "decision.completed session.start",
+        "agent.updated",
+        "turn.started t",
+        "decision.dispatched client.messages",
+        "decision.completed client.messages",
+        "message.new user: go",
+        "llm.call.requested",
+        "llm.call.dispatched",
+        "llm.call.completed",
+        "decision.queued llm.finished",
+        "decision.dispatched llm.finished",
+        "decision.completed llm.finished",
+        "message.new assistant asks x",
+        "tool.call.requested x",
+        "tool.call.dispatched x",
+        "decision.queued tool.execute",
+        "decision.dispatched tool.execute",
+        "decision.completed tool.execute",
+        "tool.call.completed x",
+        "decision.queued tool.finished",
+        "decision.dispatched tool.finished",
+        "decision.completed tool.finished",
+        "message.new tool: seen",
+        "llm.call.requested",
+        "llm.call.dispatched",
+        "llm.call.completed",
+        "decision.queued llm.finished",
+        "decision.dispatched llm.finished",
+        "decision.completed llm.finished",
+        "message.new assistant: Done.",
+        "decision.queued turn.finished",
+        "decision.dispatched turn.finished",
+        "decision.completed turn.finished",
+        "turn.completed t",
+        "session.done",
+    ]);
+}
+
+#[test]
+fn without_a_worker_the_engine_accepts_its_own_plan_in_the_same_order_p4() {
+    let (mut with, mut without) = (Story::helper(), Story::solo());
+    with.chats("t", "hi", "Hello.");
+    without.chats("t", "hi", "Hello.");
+    assert_eq!(with.wrote(), without.wrote());
+    assert_eq!(without.path(), ["user: hi", "assistant: Hello."]);
+}
+
+#[test]
+fn a_queued_turn_starts_in_the_transaction_that_ends_the_one_before_e12() {
+    let mut story = Story::solo();
+    story.says("t", "one");
+    assert!(story.queues("q", "two").queued);
+    story.skip();
+    story.replies(text("First."));
+    let wrote = story.wrote();
+    let at = wrote.iter().position(|line| line == "turn.completed t").expect("the turn ends");
+    assert_eq!(wrote[at..at + 4], ["turn.completed t", "session.done", "turn.started q", "decision.dispatched client.messages"]);
+    assert_eq!(story.path(), ["user: one", "assistant: First.", "user: two"], "N-4: it sees the reply it waited for");
+}
+
+#[test]
+fn events_carry_the_turn_of_their_call_or_decision_e5() {
+    let mut story = Story::helper();
+    story.says("t", "hold");
+    story.settles_down();
+    story.replies(calls(&[("x", "slow", "{}")]));
+    story.until("tool.execute");
+    story.answers(json!({"actions": [{"type": "interrupt", "interrupt_id": "q", "reason": "check"}]}));
+    // Away from the held branch: its call is parked, and a late result carries its own turn.
+    story.view(Some("t2"), vec![user("u_2", "elsewhere")]).expect("the view escapes");
+    story.until("client.messages");
+    story.accepts();
+    assert_eq!(story.turn(), Some("t2"));
+    story.settles("x", "late");
+    let late = story.log.iter().rev().find(|event| event.payload.kind() == "tool.call.completed").expect("recorded");
+    assert_eq!(late.turn_id.as_ref().map(|turn| turn.as_str()), Some("t"));
+}
+
+#[test]
+fn events_of_no_turn_carry_none_e5() {
+    let mut story = Story::solo();
+    story.chats("t", "hi", "Hello.");
+    let first = &story.log[0];
+    assert_eq!((first.payload.kind(), &first.turn_id), ("session.created", &None));
+    let last = story.log.last().expect("events");
+    assert_eq!((last.payload.kind(), &last.turn_id), ("session.done", &None));
+    assert!(
+        story
+            .log
+            .iter()
+            .filter(|e| e.payload.kind().starts_with("llm.call"))
+            .all(|e| e.turn_id.as_ref().is_some_and(|t| t.as_str() == "t"))
+    );
+}
+
+#[test]
+fn only_the_owner_acts_as_a_frontend_b9_n8_c3() {
+    let mut story = Story::helper();
+    story.opens("t", &[("x", "pick", "{}")]);
+    refused(story.settle_as(stranger(), settle_result("x", "mine")), Code::AccessDenied);
+    refused(story.resume_as(stranger(), "q", None, None), Code::AccessDenied);
+    let append = holdpoint_core::command::Input::Append {
+        turn_id: None,
+        messages: vec![user("u_9", "mine")],
+        stream: None,
+        client: None,
+        queue: true,
+    };
+    refused(story.input(stranger(), append), Code::AccessDenied);
+    story.settle_as(frontend(), settle_result("x", "blue")).expect("the owner may");
+}
+
+#[test]
+fn a_tool_call_id_left_out_or_used_before_is_replaced_b13() {
+    let mut story = Story::solo();
+    story.says("one", "go");
+    story.replies(calls(&[("same", "pick", "{}")]));
+    story.settles("same", "ok");
+    story.replies(text("Fine."));
+    story.says("two", "again");
+    story.replies(calls(&[("same", "pick", "{}"), ("", "pick", "{}"), ("new", "pick", "{}"), ("new", "pick", "{}")]));
+    let ids: Vec<String> = story.all("tool.call.requested").iter().map(|call| call["id"].as_str().unwrap_or_default().to_owned()).collect();
+    assert_eq!((ids.len(), ids[0].as_str(), ids[3].as_str()), (5, "same", "new"));
+    for fresh in [&ids[1], &ids[2], &ids[4]] {
+        assert!(fresh.starts_with("call_") && fresh.len() == 31, "B-2: {fresh}");
+    }
+    let distinct: std::collections::HashSet<_> = ids.iter().collect();
+    assert_eq!(distinct.len(), 5);
+    assert_eq!(
+        story.path().last().map(String::as_str),
+        Some(format!("assistant asks {} {} {} {}", ids[1], ids[2], ids[3], ids[4]).as_str())
+    );
+}
+
+#[test]
+fn the_status_tells_only_of_a_paused_head_b10_b11() {
+    let mut story = Story::solo();
+    story.says("t", "hi");
+    assert_eq!((story.status(), story.turn()), ("idle", Some("t")), "a running turn is seen in turn_id");
+    story.raises("q");
+    assert_eq!(story.status(), "interrupted");
+    story.cancels();
+    assert_eq!((story.status(), story.turn()), ("idle", None));
 }

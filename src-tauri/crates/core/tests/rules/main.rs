@@ -2,4 +2,11 @@
 
 mod story;
 
+mod calls;
+mod cancel;
+mod decisions;
+mod inputs;
+mod leaving;
 mod log;
+mod pauses;
+mod tree;

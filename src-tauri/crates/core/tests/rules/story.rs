@@ -276,6 +276,7 @@ impl Story {
                     let call = session.call(CallKind::LlmCall, &call).expect("pending names a call");
                     assert!(call.status.is_open() && call.attempt == attempt, "pending names only open work");
                 }
+                Effect::Spawn { .. } | Effect::AwaitChild { .. } | Effect::AwaitDetached { .. } => {}
             }
         }
         if tick {
@@ -306,7 +307,7 @@ impl Story {
     }
 
     pub fn input(&mut self, caller: Caller, input: Input) -> Result<Receipt, Rejection> {
-        let create = self.session.is_none().then(|| Creation { agent_id: self.agent.clone(), identity: owner() });
+        let create = self.session.is_none().then(|| Creation { agent_id: self.agent.clone(), identity: owner(), ancestry: Vec::new() });
         self.does(Command::Input { caller, input, create })
     }
 
@@ -431,7 +432,7 @@ impl Story {
     pub fn model_call(&self) -> (CallId, u32) {
         let running = pending(self.s()).into_iter().find_map(|effect| match effect {
             Effect::CallModel { call, attempt } => Some((call, attempt)),
-            Effect::Decide { .. } => None,
+            _ => None,
         });
         running.expect("a model call is running")
     }
