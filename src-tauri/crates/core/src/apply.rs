@@ -272,13 +272,13 @@ impl Session {
         }
     }
 
-    /// The suspended turn that the active branch belongs to: its question is open here, or was answered and not told yet.
+    /// The suspended turn that the active branch belongs to: its question is open here, or its answer or end waits here.
     fn suspended_here(&self) -> Option<crate::id::TurnId> {
         let asked = self.pausing(self.tree.head()).filter_map(|i| i.turn_id.as_ref());
         let answered = self
             .decisions
             .iter()
-            .filter(|d| matches!(d.trigger, Trigger::InterruptResumed { .. }) && self.is_active(d.anchor))
+            .filter(|d| self.goes_on_here(d))
             .filter_map(|d| d.turn_id.as_ref())
             .filter(|turn| !self.interrupts.iter().any(|i| i.turn_id.as_ref() == Some(turn)));
         asked.chain(answered).find(|turn| self.is_suspended(turn)).cloned()

@@ -376,6 +376,10 @@ impl Session {
         }
         self.pausing(Some(head)).find_map(|open| open.turn_id.clone())
     }
+    /// What a suspended turn without an open question waits for on the active branch: its answer, or its end.
+    pub(crate) fn goes_on_here(&self, decision: &Decision) -> bool {
+        matches!(decision.trigger, Trigger::InterruptResumed { .. } | Trigger::TurnFinished { .. }) && self.is_active(decision.anchor)
+    }
     pub fn suspended_turns(&self) -> impl Iterator<Item = &Turn> {
         self.turns.iter().filter(|turn| turn.state == TurnState::Suspended)
     }

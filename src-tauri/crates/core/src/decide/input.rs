@@ -234,7 +234,7 @@ impl Step<'_, '_, '_> {
             return Err(self.refuse_paused(pausing));
         }
         let escapes = self.s.paused() && pausing.is_empty();
-        let busy = if escapes { self.waiting_view() } else { self.turn_ahead(None) };
+        let busy = if escapes { self.escaping_turn() } else { self.turn_ahead(None) };
         match busy {
             Some(turn) if answers == 0 => return Err(Self::refuse_active(turn)),
             _ => {}
@@ -253,17 +253,21 @@ impl Step<'_, '_, '_> {
         Ok(self.open_turn(turn_id, trigger, false))
     }
 
-    /// An escaping view that is already on its way.
-    fn waiting_view(&self) -> Option<TurnId> {
-        self.s
-            .waiting_turns()
-            .find(|d| matches!(d.trigger, Trigger::ClientMessages { append: false, .. }) && !self.s.held(d))
-            .and_then(|d| d.turn_id.clone())
+    /// The turn of an escaping view that is already on its way: in the decider's hands, or waiting for it.
+    fn escaping_turn(&self) -> Option<TurnId> {
+        let under_way = self.s.current.clone().filter(|turn| self.s.turn_at_head().as_ref() != Some(turn));
+        let waiting = || {
+            self.s
+                .waiting_turns()
+                .find(|d| matches!(d.trigger, Trigger::ClientMessages { append: false, .. }) && !self.s.held(d))
+                .and_then(|d| d.turn_id.clone())
+        };
+        under_way.or_else(waiting)
     }
 
     /// T-15: nothing but the head moves.
     fn switch_to_paused(&mut self, after: Option<crate::tree::Ix>) -> Result<Receipt, Rejection> {
-        let running = self.s.current.clone().filter(|_| !self.s.paused()).or_else(|| self.waiting_view());
+        let running = self.s.current.clone().filter(|_| !self.s.paused()).or_else(|| self.escaping_turn());
         if let Some(turn) = running {
             return Err(Self::refuse_active(turn));
         }

@@ -189,9 +189,7 @@ impl Step<'_, '_, '_> {
     pub(super) fn end_left_turns(&mut self) {
         let left: Vec<TurnId> = self.s.suspended_turns().map(|turn| turn.id.clone()).collect();
         for turn in left {
-            let told = |d: &crate::state::Decision| {
-                matches!(d.trigger, Trigger::InterruptResumed { .. }) && d.turn_id.as_ref() == Some(&turn) && self.s.is_active(d.anchor)
-            };
+            let told = |d: &crate::state::Decision| d.turn_id.as_ref() == Some(&turn) && self.s.goes_on_here(d);
             if !self.s.decisions.iter().any(told) {
                 self.end_left_turn(Some(&turn));
             }

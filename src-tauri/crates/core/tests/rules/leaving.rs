@@ -431,3 +431,80 @@ fn model_calls_of_other_branches_go_on_i16_q60() {
     story.resumes("q", json!(1));
     assert_eq!(story.model_call(), running);
 }
+
+#[test]
+fn escapes_turned_down_one_after_the_other_all_end_i74() {
+    let (mut story, path) = held();
+    for turn in ["t2", "t3"] {
+        let view = [path[..2].to_vec(), vec![user(&format!("u_{turn}"), "free")]].concat();
+        story.view(Some(turn), view).expect("it escapes");
+        story.answers(json!({}));
+    }
+    story.resumes("q", json!(1));
+    for _ in 0..10 {
+        if story.model_runs() {
+            story.replies(text("Done."));
+        }
+        story.settles_down();
+    }
+    assert_eq!((story.turn(), story.waiting(), story.s().suspended_turns().count()), (None, Vec::<String>::new(), 0));
+    let ended: Vec<_> = story.all("turn.completed").iter().map(|e| e.get("error").is_none()).collect();
+    assert_eq!(ended, [true; 4], "t0, t, t2 and t3, none of them cancelled");
+}
+
+#[test]
+fn two_escapes_at_once_are_one_too_many_n2() {
+    let (mut story, path) = held();
+    let view = |id: &str| [path[..2].to_vec(), vec![user(id, "free")]].concat();
+    story.view(Some("t2"), view("a")).expect("it escapes");
+    assert_eq!(refused(story.view(Some("t3"), view("b")), Code::TurnAlreadyActive).turn_id, Some("t2".into()));
+    assert_eq!(refused(story.view(None, path.clone()), Code::TurnAlreadyActive).turn_id, Some("t2".into()), "a switch back waits too");
+    assert_eq!(story.view(Some("t2"), view("b")).map(|r| r.turn_id), Ok(Some("t2".into())), "N-3 goes first");
+}
+
+#[test]
+fn an_escape_may_be_cancelled_before_its_answer_c19_c35() {
+    let (mut story, path) = held();
+    story.view(Some("t2"), [path[..2].to_vec(), vec![user("u", "free")]].concat()).expect("it escapes");
+    story.skip();
+    story.cancels();
+    story.expect(&[
+        "decision.dropped client.messages",
+        "session.interrupt_resumed q",
+        "turn.completed t cancelled",
+        "turn.completed t2 cancelled",
+        "session.done",
+    ]);
+}
+
+#[test]
+fn a_left_branch_is_only_left_by_a_view_above_its_anchor_i29() {
+    let (mut story, path) = held();
+    let regenerate = path[..2].to_vec();
+    story.view(Some("t2"), regenerate).expect("it ends above the anchor");
+    story.settles_down();
+    assert_eq!((story.status(), story.path().len()), ("idle", 2));
+    refused(story.view(None, [path, vec![user("x", "below")]].concat()), Code::SessionInterrupted);
+}
+
+#[test]
+fn the_turn_of_a_held_branch_may_end_in_the_order_of_its_answers_i100_t16() {
+    let mut story = Story::helper();
+    story.chats("t0", "start", "Hello.");
+    let start = story.seen();
+    story.says("t", "hi");
+    story.settles_down();
+    story.replies(text("Reply."));
+    let asked = story.until("llm.finished");
+    story.answers(instead(&asked, json!([ask("q"), {"type": "done", "data": 5}])));
+    let path = story.seen();
+    escapes(&mut story, &[start, vec![]].concat(), "t2");
+    finishes(&mut story);
+    assert_eq!(story.waiting(), ["turn.finished"], "its end is held with its branch");
+    story.view(None, path).expect("T-15");
+    story.resumes("q", json!(1));
+    story.answers(json!({}));
+    story.accepts();
+    let ended = story.last("turn.completed");
+    assert_eq!((&ended["turn_id"], &ended["data"]), (&json!("t"), &json!(5)));
+}

@@ -637,7 +637,7 @@ fn an_interrupt_comes_from_every_trigger_i1() {
                     story.answers(instead(&asked, json!([ask("r")])));
                 }
                 Some("tool.execute") => {
-                    story.answers(json!({"actions": [{"type": "tool.result", "content": [{"type": "text", "text": "ok"}]}]}))
+                    story.answers(json!({"actions": [{"type": "tool.result", "content": [{"type": "text", "text": "ok"}]}]}));
                 }
                 Some("tool.finished") if kind == "interrupt.resumed" && story.open_interrupts().is_empty() && !asked_once => {
                     let asked = story.asked();
@@ -684,4 +684,73 @@ fn late_tool_results_after_many_pauses_count_once_d5() {
     story.replies(text("Done."));
     story.settles_down();
     assert_eq!(story.turn(), None);
+}
+
+#[test]
+fn a_tool_in_the_workers_hands_is_handed_out_again_after_the_answer_i22_i77() {
+    let mut story = Story::helper();
+    story.says("t", "go");
+    story.settles_down();
+    story.replies(calls(&[("x", "look", "{}")]));
+    let before = story.until("tool.execute");
+    story.passes(5_000);
+    story.raises("q");
+    assert_eq!(story.asked_kind(), None);
+    story.passes(3_600_000);
+    story.resumes("q", json!(1));
+    assert_eq!(story.asked()["proposed"], json!({}));
+    story.accepts();
+    let after = story.asked();
+    assert_eq!((&after["trigger"]["type"], &after["attempts"]), (&json!("tool.execute"), &json!(2)));
+    assert_eq!(after["trigger"]["attempt"], 1, "the call is still at its first attempt");
+    assert_eq!(after["trigger"]["deadline"], after["calls"][0]["deadline"], "I-77: moved by the pause");
+    assert_ne!(after["trigger"]["deadline"], before["trigger"]["deadline"]);
+}
+
+#[test]
+fn a_view_with_answers_and_news_waits_behind_the_pause_i28_n10() {
+    let mut story = Story::helper();
+    story.opens("t", &[("c", "pick", "{}")]);
+    story.raises("q");
+    let view = [story.seen(), vec![tool_message("m", "c", "blue"), user("u2", "and more")]].concat();
+    assert_eq!(story.view(None, view).map(|r| r.turn_id), Ok(Some("t".into())), "it answers an open client call");
+    assert_eq!(story.asked_kind(), None);
+    story.resumes("q", json!(1));
+    story.settles_down();
+    assert_eq!(story.path()[2..], ["tool: blue", "user: and more"]);
+    assert_eq!(story.all("llm.call.requested").len(), 2, "the model is asked once more, not twice");
+}
+
+#[test]
+fn an_anchored_pause_holds_every_path_through_it_and_no_other_i5() {
+    let mut story = Story::helper();
+    story.chats("1", "one", "First.");
+    let first = story.seen();
+    story.chats("2", "two", "Second.");
+    let second = story.seen();
+    story.view(None, first.clone()).expect("a switch");
+    story.settles_down();
+    story.raises("q");
+    assert_eq!(story.last("session.interrupted")["anchor"], json!(first[1].id));
+    let longer = refused(story.view(None, [second.clone(), vec![user("x", "x")]].concat()), Code::SessionInterrupted);
+    assert_eq!(longer.interrupt_ids, ["q".into()], "the longer path holds the anchor too");
+    story.view(None, second).expect("T-15");
+    assert_eq!(story.status(), "interrupted");
+    story.view(Some("t"), vec![first[0].clone(), user("y", "y")]).expect("this one forks above it");
+    story.until("client.messages");
+    story.accepts();
+    assert_eq!(story.status(), "idle");
+}
+
+#[test]
+fn a_system_message_alone_adds_nothing_to_a_held_branch_t15_p10() {
+    let mut story = held(Story::helper());
+    let system = holdpoint_core::message::Message {
+        id: Some("s".into()),
+        ..holdpoint_core::message::Message::new(holdpoint_core::message::Role::System, "Be brief.")
+    };
+    let view = [vec![system], story.seen()].concat();
+    story.skip();
+    assert_eq!(story.view(None, view).map(|r| r.turn_id), Ok(Some("t".into())));
+    story.expect(&[]);
 }
