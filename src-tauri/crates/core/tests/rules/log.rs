@@ -96,7 +96,7 @@ fn events_carry_the_turn_of_their_call_or_decision_e5() {
     assert_eq!(story.turn(), Some("t2"));
     story.settles("x", "late");
     let late = story.log.iter().rev().find(|event| event.payload.kind() == "tool.call.completed").expect("recorded");
-    assert_eq!(late.turn_id.as_ref().map(|turn| turn.as_str()), Some("t"));
+    assert_eq!(late.turn_id.as_ref().map(holdpoint_core::id::TurnId::as_str), Some("t"));
 }
 
 #[test]

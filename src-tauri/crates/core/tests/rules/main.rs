@@ -9,4 +9,6 @@ mod inputs;
 mod leaving;
 mod log;
 mod pauses;
+mod properties;
+mod recorded;
 mod tree;

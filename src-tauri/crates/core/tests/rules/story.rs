@@ -11,7 +11,7 @@ use holdpoint_core::decide::decide;
 use holdpoint_core::decision::{ClientInfo, Trigger};
 use holdpoint_core::engine_config::{AgentSpec, EngineConfig, LlmBlock, LlmKind};
 use holdpoint_core::event::{CallKind, Event, Identity, Payload, Rank, Subject, WorkerRef};
-use holdpoint_core::id::{CallId, SessionId};
+use holdpoint_core::id::{CallId, SessionId, TurnId};
 use holdpoint_core::message::{AgentConfig, Content, ErrorCode, ErrorInfo, LlmRequest, LlmResponse, Message, Role, ToolCall, ToolResult};
 use holdpoint_core::pending::{Effect, pending};
 use holdpoint_core::rejection::{Code, Rejection};
@@ -159,7 +159,7 @@ impl Story {
         self.session.as_ref().expect("the session exists")
     }
     pub fn turn(&self) -> Option<&str> {
-        self.s().current.as_ref().map(|turn| turn.as_str())
+        self.s().current.as_ref().map(TurnId::as_str)
     }
     pub fn status(&self) -> &'static str {
         self.s().status()
@@ -222,11 +222,11 @@ impl Story {
     }
     /// The model request of the last `llm.call.requested`, as the model gets it.
     pub fn request(&self) -> LlmRequest {
-        let requests = self.log.iter().filter_map(|event| match &event.payload {
+        let mut requests = self.log.iter().filter_map(|event| match &event.payload {
             Payload::LlmCallRequested { request, .. } => Some(request),
             _ => None,
         });
-        requests.last().expect("a model call").resolve(self.s())
+        requests.next_back().expect("a model call").resolve(self.s())
     }
     pub fn requested_texts(&self) -> Vec<String> {
         self.request().messages.iter().map(line_of).collect()
@@ -291,7 +291,7 @@ impl Story {
             match &event.payload {
                 Payload::TurnCompleted { turn_id, .. } => assert!(ended.insert(turn_id.clone()), "C-28: {turn_id} ended twice"),
                 Payload::SessionInterrupted { interrupt_id, .. } => {
-                    assert!(open.insert(interrupt_id.clone()), "I-10: {interrupt_id} opened twice")
+                    assert!(open.insert(interrupt_id.clone()), "I-10: {interrupt_id} opened twice");
                 }
                 Payload::SessionInterruptResumed { interrupt_id, .. } => assert!(open.remove(interrupt_id), "{interrupt_id} closed twice"),
                 Payload::ToolCallCompleted { id, .. } => assert!(reported.insert(id.clone()), "D-5: {id} ended twice"),
