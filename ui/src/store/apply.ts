@@ -50,7 +50,7 @@ function applyPatch(state: State, patch: SessionPatch): State {
     head_id: patch.head_id,
     ...foldNodes(before, patch),
     calls: upsert(before?.calls, patch.calls, (row) => row.id),
-    turns: upsert(before?.turns, patch.turns, (row) => row.turn_id),
+    turns: upsert(withoutQueued(before?.turns), patch.turns, (row) => row.turn_id),
     interrupts: patch.interrupts,
     decisions: patch.decisions,
     state: patch.state,
@@ -75,6 +75,12 @@ function upsert<Row>(before: ReadonlyMap<string, Row> | undefined, rows: readonl
   const after = new Map(before);
   for (const row of rows) after.set(id(row), row);
   return after;
+}
+
+/** Every turn that waits to start is told in each patch: one that is told no longer has started or was dropped. */
+function withoutQueued(turns: Followed["turns"] | undefined): Followed["turns"] | undefined {
+  if (turns === undefined || ![...turns.values()].some((turn) => turn.status === "queued")) return turns;
+  return new Map([...turns].filter(([, turn]) => turn.status !== "queued"));
 }
 
 /** The text of a call goes when the call ends (its message is a node then) or starts over. */

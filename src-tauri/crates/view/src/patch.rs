@@ -109,11 +109,12 @@ fn decision_row(session: &Session, decision: &Decision) -> DecisionRow {
     }
 }
 
-/// Turns changed since, then every turn that waits to start.
+/// Turns changed since, then every turn that waits to start. A message dropped before its turn began leaves nothing in the
+/// session, so the waiting ones are told whole: one that is told no longer has started or is gone.
 fn turns(session: &Session, after_seq: u64) -> Vec<TurnRow> {
     let known =
         session.turns.iter().filter(|turn| turn.seq > after_seq || turn.state != TurnState::Over).map(|turn| turn_row(session, turn));
-    let waiting = session.waiting_turns().map(|decision| queued_row(session, decision));
+    let waiting = session.waiting_turns().filter_map(|decision| queued_row(session, decision));
     known.chain(waiting).collect()
 }
 
@@ -142,13 +143,15 @@ fn turn_row(session: &Session, turn: &Turn) -> TurnRow {
     }
 }
 
-fn queued_row(session: &Session, decision: &Decision) -> TurnRow {
+/// None for a decision outside any turn: a row without an id could stand for no turn.
+fn queued_row(session: &Session, decision: &Decision) -> Option<TurnRow> {
+    let turn_id = decision.turn_id.as_ref()?.to_string();
     let message = match &decision.trigger {
         Trigger::ClientMessages { messages, .. } => messages.last().map(holdpoint_core::message::Message::text),
         _ => None,
     };
-    TurnRow {
-        turn_id: decision.turn_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+    Some(TurnRow {
+        turn_id,
         status: TurnStatus::Queued,
         started_at: None,
         ended_at: None,
@@ -159,5 +162,5 @@ fn queued_row(session: &Session, decision: &Decision) -> TurnRow {
         stack: None,
         message,
         seq: Seq(session.seq),
-    }
+    })
 }

@@ -39,13 +39,9 @@ export function turnStanding(status: TurnStatus): Standing {
   }
 }
 
-/**
- * Messages that wait for their turn. A turn's row stays when its message is dropped, so the decision that holds it tells: those are
- * always told whole.
- */
-export function queuedTurns({ turns, decisions }: Pick<Followed, "turns" | "decisions">): TurnRow[] {
-  const held = new Set(decisions.map((decision) => decision.turn_id ?? ""));
-  return [...turns.values()].filter((turn) => turn.status === "queued" && held.has(turn.turn_id));
+/** Messages that wait for their turn. */
+export function queuedTurns({ turns }: Pick<Followed, "turns">): TurnRow[] {
+  return [...turns.values()].filter((turn) => turn.status === "queued");
 }
 
 /** A run is under way: a message sent now has to wait behind it. */
