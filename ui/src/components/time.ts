@@ -44,16 +44,20 @@ export function took(from: string, to: string | number): string {
   return `${Math.floor(ms / hour)} h ${Math.floor((ms % hour) / minute)} min`;
 }
 
+// A formatter costs more to make than a hundred dates to write.
+const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+
 /** The exact time, for the tooltip. */
 export function exact(at: string): string {
   const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? at : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return Number.isNaN(date.getTime()) ? at : exactFormat.format(date);
 }
 
 /** `14:02`. */
 export function clock(at: string): string {
   const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? at : date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  return Number.isNaN(date.getTime()) ? at : clockFormat.format(date);
 }
 
 const listeners = new Set<() => void>();

@@ -25,7 +25,7 @@ describe("the rail", () => {
     expect(within(rail).getByRole("link", { name: /^Inbox/ })).toHaveTextContent("Inbox1 waiting");
     expect(within(within(rail).getByRole("region", { name: "Waiting for you" })).getByRole("link")).toHaveTextContent("Refund order 88123");
     expect(within(within(rail).getByRole("region", { name: "Running" })).getByRole("link")).toHaveTextContent("Weekly digest");
-    expect(rail).toHaveTextContent("Engine running$0.42 today");
+    expect(screen.getByRole("contentinfo")).toHaveTextContent("Engine running$0.42 today");
   });
 
   test("hidden questions are not counted", async () => {

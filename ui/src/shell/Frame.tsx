@@ -27,14 +27,13 @@ export function Frame() {
   const problem = useUi((ui) => ui.startProblem);
   return (
     <div className={css.frame}>
-      <Rail />
+      <Rail>
+        <Toasts />
+        <UndoBars />
+      </Rail>
       <div className={css.place}>
         <Banners />
         <main className={css.main}>{problem === null ? <Outlet /> : <StartProblem problem={problem} />}</main>
-      </div>
-      <div className={css.floating}>
-        <Toasts />
-        <UndoBars />
       </div>
       <Announcer />
       <Palette />

@@ -1,7 +1,7 @@
 // Places, who waits, what runs, and how the engine is.
 
 import { Activity, Bot, Inbox, MessagesSquare, Settings, type LucideIcon } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, type ReactNode } from "react";
 import { NavLink, Link } from "react-router";
 import { Mark } from "../components/Mark";
 import { usd } from "../components/money";
@@ -14,7 +14,8 @@ import css from "./Rail.module.css";
 
 const mostShown = 8;
 
-export function Rail() {
+/** `children`: short notes. They have a place of their own here, so that nothing a person writes in or answers with is ever covered. */
+export function Rail({ children }: { children: ReactNode }) {
   const now = useNow();
   const sessions = useDeskState((state) => state.sessions);
   const interrupts = useDeskState((state) => state.interrupts);
@@ -25,22 +26,27 @@ export function Rail() {
   const waiting = newest.filter((row) => row.activity === "waiting_for_you").reverse();
   const running = newest.filter((row) => row.activity === "running" || row.activity === "waiting_for_tool");
   return (
-    <nav className={css.rail} aria-label="Main">
-      <div className={css.brand}>
-        <Logo />
-        Holdpoint
-      </div>
-      <Place to="/inbox" icon={Inbox} name="Inbox" count={waitingCount} hot />
-      <Place to="/sessions" icon={MessagesSquare} name="Sessions" count={newest.length} />
-      <Place to="/agents" icon={Bot} name="Agents" />
-      <Place to="/activity" icon={Activity} name="Activity" />
-      <Place to="/settings" icon={Settings} name="Settings" />
-      <div className={css.lists}>
-        <Sessions title="Waiting for you" rows={waiting} />
-        <Sessions title="Running" rows={running} />
-      </div>
+    <div className={css.rail}>
+      <nav className={css.places} aria-label="Main">
+        <div className={css.brand}>
+          <Logo />
+          Holdpoint
+        </div>
+        <Place to="/inbox" icon={Inbox} name="Inbox" count={waitingCount} hot />
+        <Place to="/sessions" icon={MessagesSquare} name="Sessions" count={newest.length} />
+        <Place to="/agents" icon={Bot} name="Agents" />
+        <Place to="/activity" icon={Activity} name="Activity" />
+        <Place to="/settings" icon={Settings} name="Settings" />
+        <div className={css.lists}>
+          <Sessions title="Waiting for you" rows={waiting} />
+          <Sessions title="Running" rows={running} />
+        </div>
+      </nav>
+      <section className={css.notes} aria-label="Notes">
+        {children}
+      </section>
       <Foot />
-    </nav>
+    </div>
   );
 }
 
@@ -90,7 +96,7 @@ function Foot() {
   const state = line === "lost" ? "Connecting again…" : !ready ? "Starting…" : engine.state === "running" ? "Engine running" : `Engine ${engine.state}`;
   const well = line === "open" && engine.state === "running";
   return (
-    <div className={css.foot}>
+    <footer className={css.foot}>
       <div className={css.engine}>
         <span data-well={well} role="status">
           {state}
@@ -102,7 +108,7 @@ function Foot() {
           API {engine.address.replace(/^https?:\/\//, "")}
         </div>
       )}
-    </div>
+    </footer>
   );
 }
 

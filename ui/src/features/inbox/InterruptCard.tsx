@@ -21,6 +21,7 @@ import { PreviewPart, RestPart, ToolPart } from "./PreviewPart";
 import { headline, readQuestion, type Question } from "./question";
 import { Settled } from "./Settled";
 import { useAnswering } from "./useAnswering";
+import { useOnScreen } from "./useOnScreen";
 
 export interface InterruptCardProps {
   row: InterruptRow;
@@ -39,7 +40,8 @@ export function InterruptCard({ row, context, onAnswered, children }: InterruptC
   const closed = row.closed_at !== null;
   const desk = useDesk();
   const { session_id, interrupt_id } = row;
-  useEffect(() => (closed ? undefined : desk.cardShown({ session_id, interrupt_id })), [desk, closed, session_id, interrupt_id]);
+  const seen = useOnScreen(card);
+  useEffect(() => (closed || !seen ? undefined : desk.cardShown({ session_id, interrupt_id })), [desk, closed, seen, session_id, interrupt_id]);
   return (
     <article
       ref={card}

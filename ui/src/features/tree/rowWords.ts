@@ -53,9 +53,9 @@ function draw(layout: Layout, row: Row, model: Model, now: number): Drawn {
 function pause(id: string, model: Model, now: number): Drawn {
   const row = model.followed.interrupts.find((each) => each.interrupt_id === id);
   if (row === undefined) return { ...bare, label: id };
-  const age = span(Date.parse(row.opened_at), now);
-  const below = row.on_active_branch ? `waiting for you · ${age}` : `paused ${age} · not active`;
-  return { ...bare, label: headline(row), below, hint: headline(row) };
+  const age = since(Date.parse(row.opened_at), now);
+  const below = row.on_active_branch ? ["waiting for you", age] : ["paused", age, "not active"];
+  return { ...bare, label: headline(row), below: joined(below), hint: headline(row) };
 }
 
 function call(row: CallRow | undefined, id: string, now: number): Drawn {
@@ -103,5 +103,15 @@ function tool(base: Drawn, node: NodeRow, model: Model): Drawn {
 
 function headLine(model: Model, now: number): string {
   const waiting = model.followed.interrupts.filter((row) => row.on_active_branch).map((row) => Date.parse(row.opened_at));
-  return waiting.length === 0 ? "head" : `head · waiting ${span(Math.min(...waiting), now)}`;
+  return joined(waiting.length === 0 ? ["head"] : ["head", "waiting for you", since(Math.min(...waiting), now)]);
+}
+
+/** `4 m`; null in the first minute, when "waiting now" would say nothing. */
+function since(at: number, now: number): string | null {
+  const age = span(at, now);
+  return age === "now" ? null : age;
+}
+
+function joined(parts: readonly (string | null)[]): string {
+  return parts.filter((part) => part !== null).join(" · ");
 }
