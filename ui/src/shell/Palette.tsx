@@ -8,7 +8,7 @@ import { Dialog } from "../components/Dialog";
 import { Kbd } from "../components/Kbd";
 import { agentPath } from "../features/inbox/order";
 import { headline } from "../features/inbox/question";
-import { interruptPath, sessionPath } from "../paths";
+import { interruptPath, placeOf, sessionPath } from "../paths";
 import { useDesk, useDeskState, useUi } from "../store/hooks";
 import { newestSessions, openInterrupts, sessionTitle } from "../store/selectors";
 import css from "./Palette.module.css";
@@ -41,7 +41,8 @@ function Search() {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const entries = useEntries();
-  const found = useMemo(() => rank(entries, text, (entry) => `${entry.title} ${entry.hint}`).slice(0, mostShown), [entries, text]);
+  const link = useLinkEntry(text);
+  const found = useMemo(() => link !== null ? [link] : rank(entries, text, (entry) => `${entry.title} ${entry.hint}`).slice(0, mostShown), [entries, link, text]);
   const chosen = Math.min(at, found.length - 1);
 
   function run(entry: Entry | undefined): void {
@@ -102,6 +103,16 @@ function Search() {
       </ul>
     </div>
   );
+}
+
+/** A pasted `holdpoint:` link opens what it names. */
+function useLinkEntry(text: string): Entry | null {
+  const navigate = useNavigate();
+  const interrupts = useDeskState((state) => state.interrupts);
+  return useMemo(() => {
+    const place = placeOf(text.trim(), openInterrupts(interrupts));
+    return place === null ? null : { id: "link", kind: "Link", title: "Open what this link names", hint: "", run: () => void navigate(place) };
+  }, [text, interrupts, navigate]);
 }
 
 function useEntries(): Entry[] {

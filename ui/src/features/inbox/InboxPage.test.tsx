@@ -429,3 +429,32 @@ describe("the list", () => {
     expect(screen.getByText(/answered/)).toHaveTextContent("The last one was answered 10 min ago. 1 session is running.");
   });
 });
+
+describe("bulk", () => {
+  test("x and Shift+x mark, and the one shared answer goes to each; what changed meanwhile is skipped and listed", async () => {
+    const rows = ["a", "b", "c"].map((id, place) => ask(id, choices, { opened_at: `2026-11-30T12:0${place}:00.000Z` }));
+    const fake = fakeWith(...rows);
+    await open(fake, "/inbox/sesn_1/a");
+    press("x");
+    press("j");
+    press("j");
+    await settle();
+    press("X", { shiftKey: true });
+    expect(screen.getByText("3 marked")).toBeVisible();
+    press("a");
+    const dialog = screen.getByRole("dialog", { name: "Answer 3 marked" });
+    fireEvent.click(within(dialog).getByRole("button", { name: "Offer a coupon" }));
+    await settle();
+    expect(sent(fake), "dead while the dialog is new").toHaveLength(0);
+    await arm();
+    act(() => fake.push({ type: "lists", counter: 2, reset: false, sessions: [], interrupts: [ask("b", { ...choices, message: "Refund $900.00?" }, { opened_at: "2026-11-30T12:01:00.000Z" })] }));
+    fireEvent.click(within(dialog).getByRole("button", { name: "Offer a coupon" }));
+    await settle();
+    expect(sent(fake).map((answer) => [answer.interrupt_id, answer.answer.option])).toEqual([["a", 1], ["c", 1]]);
+    expect(within(dialog).getByRole("heading", { name: "Answered 2 of 3" })).toBeVisible();
+    expect(within(dialog).getByText("Skipped: it changed since you opened this list.")).toBeVisible();
+    fireEvent.click(within(dialog).getByRole("button", { name: "Undo all" }));
+    await settle();
+    expect(fake.calls("undo_answer")).toHaveLength(2);
+  });
+});

@@ -1,7 +1,7 @@
 // Who waits for the person: the list on the left, the chosen question on the right.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { AlarmClock, BellOff, ListFilter, SquareArrowOutUpRight } from "lucide-react";
+import { AlarmClock, BellOff, Link, ListChecks, ListFilter, SquareArrowOutUpRight, SquareCheck } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNavigate, useParams } from "react-router";
 import { ActionButton, useActions } from "../../actions/hooks";
@@ -11,12 +11,14 @@ import { Dialog } from "../../components/Dialog";
 import { Kbd } from "../../components/Kbd";
 import { Menu } from "../../components/Menu";
 import { useNow } from "../../components/time";
-import { interruptPath, sessionPath } from "../../paths";
+import { interruptLink, interruptPath, sessionPath } from "../../paths";
 import { useDesk, useDeskState } from "../../store/hooks";
 import { openInterrupts } from "../../store/selectors";
 import { interruptKey } from "../../store/state";
 import type { InterruptRow } from "../../wire";
 import { FirstRun } from "../onboarding/FirstRun";
+import { rangeOf } from "./bulk";
+import { BulkDialog } from "./BulkDialog";
 import { EmptyInbox } from "./EmptyInbox";
 import css from "./InboxPage.module.css";
 import { InterruptCard } from "./InterruptCard";
@@ -26,6 +28,7 @@ import { grouped, parseFilter, passes, sleepOf, snoozeChoices, sorted, type Grou
 type Line = { kind: "head"; name: string; count: number } | { kind: "row"; row: InterruptRow; back: boolean } | { kind: "hidden"; count: number } | { kind: "asleep"; row: InterruptRow };
 
 const sorts: Record<Sort, string> = { oldest: "Oldest first", risk: "Highest risk first", expiry: "Next to expire first", session: "By session" };
+const noMarks: ReadonlySet<string> = new Set();
 const groupings: Record<Grouping, string> = { none: "No groups", session: "By session", agent: "By agent", reason: "By reason" };
 
 export function InboxPage() {
@@ -37,6 +40,10 @@ export function InboxPage() {
   const [showHidden, setShowHidden] = useState(false);
   const [snoozing, setSnoozing] = useState(false);
   const [custom, setCustom] = useState(false);
+  const [marks, setMarks] = useState<ReadonlySet<string>>(noMarks);
+  const lastMarked = useRef<string | null>(null);
+  /** Set while the dialog is open: the questions as they stood then. */
+  const [bulk, setBulk] = useState<readonly InterruptRow[] | null>(null);
   const interrupts = useDeskState((state) => state.interrupts);
   const snoozed = useDeskState((state) => state.snoozed);
   const ready = useDeskState((state) => state.ready);
@@ -86,9 +93,27 @@ export function InboxPage() {
     void desk.attempt(desk.transport.snooze({ session_id: chosen.session_id, interrupt_id: chosen.interrupt_id, until: until?.toISOString() ?? null }));
   }
 
+  const marked = useMemo(() => open.filter((row) => marks.has(interruptKey(row))), [open, marks]);
+
+  function mark(range: boolean): void {
+    if (chosen === undefined || chosen.closed_at !== null || chosenKey === null) return;
+    const after = new Set(marks);
+    if (range) for (const key of rangeOf(awake.map(interruptKey), lastMarked.current, chosenKey)) after.add(key);
+    else if (!after.delete(chosenKey)) after.add(chosenKey);
+    lastMarked.current = chosenKey;
+    setMarks(after);
+  }
+
+  async function copyLink(): Promise<void> {
+    if (chosen === undefined) return;
+    const written = await desk.attempt(navigator.clipboard.writeText(interruptLink(chosen)).then(() => true));
+    if (written === true) desk.toast("info", "Link copied.");
+  }
+
   const someChosen = (): boolean => chosen !== undefined && chosen.closed_at === null;
   const openSession: Action = { id: "inbox.open_session", title: "Open in session", section: "Inbox", keys: ["o"], icon: SquareArrowOutUpRight, when: () => chosen !== undefined, run: () => void (chosen !== undefined && navigate(sessionPath(chosen.session_id, chosen.anchor))) };
   const snoozeAction: Action = { id: "inbox.snooze", title: "Snooze…", section: "Inbox", keys: ["s"], icon: AlarmClock, when: someChosen, run: () => setSnoozing(true) };
+  const answerMarked: Action = { id: "inbox.answer_marked", title: "Answer marked…", section: "Inbox", keys: ["a"], icon: ListChecks, when: () => marked.length > 0, run: () => setBulk(marked) };
   const actions: Action[] = [
     { id: "inbox.next", title: "Next question", section: "Inbox", keys: ["j", "ArrowDown"], run: () => move(1), keysOnly: true },
     { id: "inbox.previous", title: "Previous question", section: "Inbox", keys: ["k", "ArrowUp"], run: () => move(-1), keysOnly: true },
@@ -99,6 +124,12 @@ export function InboxPage() {
     openSession,
     snoozeAction,
     { id: "inbox.hide", title: "Hide this question here", section: "Inbox", icon: BellOff, when: someChosen, run: () => snooze(null) },
+    { id: "inbox.mark", title: "Mark this question, or take the mark off", section: "Inbox", keys: ["x"], icon: SquareCheck, when: someChosen, run: () => mark(false) },
+    { id: "inbox.mark_range", title: "Mark up to this question", section: "Inbox", keys: ["Shift+x"], when: someChosen, run: () => mark(true) },
+    answerMarked,
+    { id: "inbox.unmark", title: "Take off all marks", section: "Inbox", keys: ["Escape"], when: () => marks.size > 0, run: () => setMarks(noMarks) },
+    { id: "inbox.link", title: "Copy link to this question", section: "Inbox", icon: Link, when: () => chosen !== undefined, run: () => void copyLink() },
+    { id: "inbox.hidden", title: showHidden ? "Fold the hidden questions" : "Show hidden questions", section: "Inbox", when: () => hiddenCount > 0, run: () => setShowHidden(!showHidden) },
     { id: "inbox.filter", title: "Filter the inbox", section: "Inbox", keys: ["f"], run: () => filterBox.current?.focus() },
   ];
   useActions(actions);
@@ -148,12 +179,22 @@ export function InboxPage() {
             ]}
           />
         </div>
-        <div className={css.summary}>
-          <span>{sorts[sort]}</span>
-          <span>
-            {awake.length} waiting{hiddenCount > 0 && ` · ${hiddenCount} hidden`}
-          </span>
-        </div>
+        {marked.length > 0 ? (
+          <div className={css.marked} role="status">
+            <span>{marked.length} marked</span>
+            <ActionButton action={answerMarked} size="s" />
+            <Button size="s" look="quiet" keyHint="Esc" onClick={() => setMarks(noMarks)}>
+              Clear
+            </Button>
+          </div>
+        ) : (
+          <div className={css.summary}>
+            <span>{sorts[sort]}</span>
+            <span>
+              {awake.length} waiting{hiddenCount > 0 && ` · ${hiddenCount} hidden`}
+            </span>
+          </div>
+        )}
         <div ref={scroll} className={css.scroll}>
           <div role="list" aria-label="Questions" style={{ height: virtual.getTotalSize(), position: "relative" }}>
             {virtual.getVirtualItems().map((item) => {
@@ -161,7 +202,7 @@ export function InboxPage() {
               if (line === undefined) return null;
               return (
                 <div key={item.key} role="listitem" data-index={item.index} ref={virtual.measureElement} className={css.line} style={{ transform: `translateY(${item.start}px)` }}>
-                  <LineView line={line} chosenKey={chosenKey} pendingKeys={pendingKeys} now={now} showHidden={showHidden} onShowHidden={() => setShowHidden(!showHidden)} />
+                  <LineView line={line} chosenKey={chosenKey} pendingKeys={pendingKeys} marks={marks} now={now} showHidden={showHidden} onShowHidden={() => setShowHidden(!showHidden)} />
                 </div>
               );
             })}
@@ -210,6 +251,7 @@ export function InboxPage() {
           </>
         )}
       </section>
+      {bulk !== null && <BulkDialog rows={bulk} onClose={() => setBulk(null)} onSent={() => setMarks(noMarks)} />}
       <CustomSnooze open={custom} onClose={() => setCustom(false)} onChoose={snooze} />
     </div>
   );
@@ -237,7 +279,7 @@ function lineKey(line: Line | undefined, index: number): string {
   return line.kind === "head" ? `head ${line.name}` : "hidden";
 }
 
-function LineView(props: { line: Line; chosenKey: string | null; pendingKeys: ReadonlySet<string>; now: number; showHidden: boolean; onShowHidden: () => void }) {
+function LineView(props: { line: Line; chosenKey: string | null; pendingKeys: ReadonlySet<string>; marks: ReadonlySet<string>; now: number; showHidden: boolean; onShowHidden: () => void }) {
   const { line } = props;
   switch (line.kind) {
     case "head":
@@ -254,7 +296,7 @@ function LineView(props: { line: Line; chosenKey: string | null; pendingKeys: Re
         </button>
       );
     case "row":
-      return <InterruptItem row={line.row} now={props.now} chosen={interruptKey(line.row) === props.chosenKey} pending={props.pendingKeys.has(interruptKey(line.row))} back={line.back} />;
+      return <InterruptItem row={line.row} now={props.now} chosen={interruptKey(line.row) === props.chosenKey} pending={props.pendingKeys.has(interruptKey(line.row))} back={line.back} marked={props.marks.has(interruptKey(line.row))} />;
     case "asleep":
       return <InterruptItem row={line.row} now={props.now} chosen={interruptKey(line.row) === props.chosenKey} pending={false} back={false} asleep />;
   }

@@ -1,6 +1,6 @@
 // One line of the inbox: risk, question, who asks where, how long already.
 
-import { GitBranch, RotateCcw } from "lucide-react";
+import { Check, GitBranch, RotateCcw } from "lucide-react";
 import { Link } from "react-router";
 import { Button } from "../../components/Button";
 import { expiry, exact, span } from "../../components/time";
@@ -22,22 +22,28 @@ interface Props {
   /** Came back from a snooze. */
   back: boolean;
   asleep?: boolean;
+  marked?: boolean;
 }
 
-export function InterruptItem({ row, now, chosen, pending, back, asleep = false }: Props) {
+export function InterruptItem({ row, now, chosen, pending, back, asleep = false, marked = false }: Props) {
   const desk = useDesk();
   const risk = riskOf(row.payload);
   const expires = expiryOf(row.payload);
   return (
-    <div className={css.item} data-chosen={chosen} data-pending={pending}>
-      <span className={css.risk} data-risk={risk ?? "none"} title={risk === null ? undefined : `${risk} risk`} aria-hidden="true">
-        {risk === "high" ? "!" : ""}
-      </span>
+    <div className={css.item} data-chosen={chosen} data-pending={pending} data-marked={marked}>
+      {marked ? (
+        <Check className={css.tick} aria-hidden="true" />
+      ) : (
+        <span className={css.risk} data-risk={risk ?? "none"} title={risk === null ? undefined : `${risk} risk`} aria-hidden="true">
+          {risk === "high" ? "!" : ""}
+        </span>
+      )}
       <Link className={css.link} to={interruptPath(row)} aria-current={chosen ? "true" : undefined} draggable={false}>
         <span className={css.question}>
           <Visible text={headline(row)} />
         </span>
         {risk !== null && <span className="visually-hidden">, {risk} risk</span>}
+        {marked && <span className="visually-hidden">, marked</span>}
       </Link>
       <time className={css.age} dateTime={row.opened_at} title={exact(row.opened_at)}>
         {pending ? "answering" : span(Date.parse(row.opened_at), now)}

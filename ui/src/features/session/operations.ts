@@ -3,6 +3,7 @@
  * nothing changes before the engine's event arrives.
  */
 import type { Desk } from "../../store/desk";
+import { sessionLink } from "../../paths";
 import type { Forecast } from "../../wire";
 import { idAt, siblingsOf } from "../tree/treeIndex";
 import { pauseKey } from "../tree/layout";
@@ -116,11 +117,6 @@ export function createOperations({ desk, sessionId, view, model }: OperationsOve
     },
   };
   return operations;
-}
-
-export function sessionLink(sessionId: string, messageId: string | null): string {
-  const link = `holdpoint://session/${encodeURIComponent(sessionId)}`;
-  return messageId === null ? link : `${link}?node=${encodeURIComponent(messageId)}`;
 }
 
 function endsNothing(forecast: Forecast): boolean {

@@ -3,7 +3,8 @@ import type { Followed } from "../../store/state";
 import type { NodeRow } from "../../wire";
 import { buildTreeIndex, idAt } from "../tree/treeIndex";
 import { aNode } from "./fixture";
-import { branchStart, sessionLink } from "./operations";
+import { sessionLink } from "../../paths";
+import { branchStart } from "./operations";
 import { modelOf, viewedFor, type Model } from "./view";
 
 const nodes: NodeRow[] = [
