@@ -1,6 +1,7 @@
 //! `holdpoint.toml` (F-1…F-8): from text to checked, typed settings. Nothing here reads a secret or a script;
 //! keys of features that are not built yet are known, so that a typo in them is still found.
 
+mod connections;
 mod delegates;
 mod reader;
 
@@ -14,6 +15,7 @@ use holdpoint_core::money::Money;
 use holdpoint_core::retry::RetryOverride;
 use serde::de::DeserializeOwned;
 
+pub use connections::ConnectionSettings;
 pub use reader::ConfigError;
 use reader::{Section, Source, nearest, quoted};
 
@@ -30,6 +32,8 @@ pub struct Config {
     pub engine: EngineConfig,
     pub llms: BTreeMap<String, LlmSettings>,
     pub workers: BTreeMap<String, WorkerSettings>,
+    /// By path, `mcp.<id>`.
+    pub connections: BTreeMap<String, ConnectionSettings>,
     pub serve: Serve,
     pub remote: Option<String>,
 }
@@ -158,7 +162,7 @@ pub fn parse(file: &Path, text: String) -> Result<Config, ConfigError> {
     if let Some(id) = &default_worker {
         declared(&root, "default_worker", "worker", id, &config.workers)?;
     }
-    connections(&root)?;
+    (config.connections, config.engine.connections) = connections::connections(&root, &folder)?;
     serve(&root, &mut config)?;
     budget(&root, &mut config)?;
     for (id, section) in root.children("agent")? {
@@ -263,23 +267,6 @@ fn worker(section: &Section<'_>, folder: &Path) -> Result<WorkerSettings, Config
     })
 }
 
-const MCP_KEYS: [&str; 11] =
-    ["url", "command", "env", "cwd", "auth", "header", "credential", "scopes", "client_id_env", "client_secret_env", "prefix_tools"];
-
-/// `[mcp.<id>]` and `[plugin.<id>]`: only their keys are checked. No agent can name one yet, so they have no effect.
-fn connections(root: &Section<'_>) -> Result<(), ConfigError> {
-    for (_, section) in root.children("mcp")? {
-        section.allow(&MCP_KEYS)?;
-    }
-    for (_, section) in root.children("plugin")? {
-        section.allow(&["path", "mcp"])?;
-        for (_, server) in section.children("mcp")? {
-            server.allow(&MCP_KEYS)?;
-        }
-    }
-    Ok(())
-}
-
 fn serve(root: &Section<'_>, config: &mut Config) -> Result<(), ConfigError> {
     if let Some(section) = root.table("serve")? {
         section.allow(&["host", "port", "auth", "public_url"])?;
@@ -378,7 +365,7 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
         "max_subagent_depth",
         "attachments",
     ];
-    let own = ["llm", "model", "system", "effort", "tools", "retry", "subagents"];
+    let own = ["llm", "model", "system", "effort", "tools", "retry", "mcp", "subagents"];
     let Some(first) = own.iter().chain(&passed_on).find(|key| section.has(key)) else { return Ok(None) };
     for key in ["llm", "model"] {
         if !section.has(key) {
@@ -390,6 +377,7 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
         declared(section, "llm", "llm", id, &config.llms)?;
     }
     check_passed_on(section)?;
+    let mcp = connections::agent_entries(section, &config.engine.connections)?.map(|list| ("mcp".to_owned(), list));
     let subagents = delegates::subagents(section)?.map(|list| ("subagents".to_owned(), list));
     Ok(Some(AgentConfig {
         llm,
@@ -398,7 +386,7 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
         effort: effort(section)?,
         retry: retry(section)?,
         tools: tools(section)?,
-        other: passed_on.iter().filter_map(|key| Some(((*key).to_owned(), section.json(key)?))).chain(subagents).collect(),
+        other: passed_on.iter().filter_map(|key| Some(((*key).to_owned(), section.json(key)?))).chain(mcp).chain(subagents).collect(),
     }))
 }
 

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use holdpoint_core::engine_config::LlmKind;
 use holdpoint_core::id::SessionId;
 use holdpoint_core::message::{ErrorCode, ErrorInfo};
+use holdpoint_effects_mcp::{Connectors, Endpoint};
 use holdpoint_effects_model::{ModelBlock, Models, Script, ScriptError, Secret};
 use holdpoint_effects_worker::{WorkerBlock, Workers};
 use holdpoint_runtime::runner::{DecisionCall, DeltaSink, Failure, ModelCall, ModelFailure, ModelReply, ModelRunner, WorkerRunner};
@@ -15,7 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::blobs;
-use crate::config::{Config, LlmSettings, WorkerSettings, WorkerTarget};
+use crate::config::{Config, ConnectionSettings, LlmSettings, WorkerSettings, WorkerTarget};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EffectsError {
@@ -28,6 +29,7 @@ pub enum EffectsError {
 
 pub struct Effects {
     current: RwLock<Current>,
+    connectors: Connectors,
     /// Where attachments lie. Set before the first call.
     store: OnceLock<Store>,
 }
@@ -44,7 +46,9 @@ struct Current {
 impl Effects {
     /// `lenient`: a broken script is a problem of its agents, not of the engine.
     pub fn new(config: &Config, lenient: bool) -> Result<Self, EffectsError> {
-        Ok(Self { current: RwLock::new(build(config, lenient)?), store: OnceLock::new() })
+        let effects = Self { current: RwLock::new(build(config, lenient)?), connectors: Connectors::default(), store: OnceLock::new() };
+        effects.connectors.replace(endpoints(&config.connections));
+        Ok(effects)
     }
 
     pub fn attach(&self, store: Store) {
@@ -54,7 +58,13 @@ impl Effects {
     pub fn replace(&self, config: &Config) -> Result<(), EffectsError> {
         let next = build(config, false)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
+        self.connectors.replace(endpoints(&config.connections));
         Ok(())
+    }
+
+    /// All of them share their servers.
+    pub fn connectors(&self) -> Connectors {
+        self.connectors.clone()
     }
 
     /// Evaluates every worker file once, so that a broken one shows at its agents before it is needed. Blocks meanwhile.
@@ -96,6 +106,22 @@ fn build(config: &Config, lenient: bool) -> Result<Current, EffectsError> {
     let ids = config.workers.keys().cloned().collect();
     let workers = Arc::new(workers(&config.workers));
     Ok(Current { models: Arc::new(Models::new(blocks)), workers, worker_ids: ids, llm_problems, worker_problems: BTreeMap::new() })
+}
+
+fn endpoints(settings: &BTreeMap<String, ConnectionSettings>) -> impl Iterator<Item = (String, Endpoint)> {
+    settings.iter().map(|(path, settings)| {
+        let endpoint = match settings.clone() {
+            ConnectionSettings::Stdio { command, env, cwd } => Endpoint::Stdio { command, env, cwd: Some(cwd) },
+            ConnectionSettings::Http { url, auth, header } => Endpoint::Http { url, token: env(&token_name(path)).filter(|_| auth), header },
+        };
+        (path.clone(), endpoint)
+    })
+}
+
+/// M-2: `HOLDPOINT_MCP_TOKEN_<ID>`; a variable's name has no `-`.
+fn token_name(path: &str) -> String {
+    let id = path.strip_prefix("mcp.").unwrap_or(path);
+    format!("HOLDPOINT_MCP_TOKEN_{}", id.to_ascii_uppercase().replace('-', "_"))
 }
 
 /// F-6.

@@ -117,7 +117,9 @@ impl App {
         };
         effects.attach(store.clone());
         let engine_config = Arc::new(loaded.config.engine.clone());
-        let engine = Engine::open(store.clone(), engine_config, effects.clone(), effects.clone()).await.map_err(store_error)?;
+        let connectors = Arc::new(effects.connectors());
+        let opened = Engine::open(store.clone(), engine_config, effects.clone(), effects.clone(), connectors).await;
+        let engine = opened.map_err(store_error)?;
         let inner = Inner {
             engine,
             store,
@@ -182,9 +184,10 @@ impl App {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         let _ = std::fs::remove_file(paths::operator_file(self.db_path()));
-        let (engine, store) = (self.inner.engine.clone(), self.inner.store.clone());
+        let (engine, store, connectors) = (self.inner.engine.clone(), self.inner.store.clone(), self.inner.effects.connectors());
         drop(self);
         engine.close().await;
+        connectors.close().await;
         store.close();
     }
 

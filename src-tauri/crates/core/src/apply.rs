@@ -1,6 +1,7 @@
 //! The fold (E-1): one event onto the state. Total: every type has an arm, and nothing here can fail.
 
 use crate::answer::outcome;
+use crate::connector::{self, Fetch};
 use crate::decision::Trigger;
 use crate::event::{CallKind, Event, Payload};
 use crate::id::{CallId, SessionId};
@@ -109,18 +110,27 @@ impl Session {
             }
             Payload::SubagentErrored { id, error, retryable } => self.fail_attempt(event, CallKind::Subagent, id, error, *retryable, None),
             Payload::ConnectorSyncRequested { path, attempt, retry } => {
-                let mut call = self.new_call(event, CallKind::ConnectorSync, &CallId::from(path.as_str()), Handler::Server, retry);
-                call.attempt = *attempt;
-                call.name.clone_from(path);
-                self.push_call(call);
+                let id = CallId::from(path.as_str());
+                if *attempt == 1 {
+                    let mut call = self.new_call(event, CallKind::ConnectorSync, &id, Handler::Server, retry);
+                    call.name.clone_from(path);
+                    self.push_call(call);
+                }
+                self.dispatch(event, CallKind::ConnectorSync, &id, *attempt);
             }
-            Payload::ConnectorSyncCompleted { path, .. } => {
+            Payload::ConnectorSyncCompleted { path, prefix, tools, instructions } => {
+                self.fetch_settled(path, Fetch::listed(prefix.clone(), tools, instructions.clone()));
                 let id = CallId::from(path.as_str());
                 self.end_call(event, CallKind::ConnectorSync, &id, CallStatus::Completed, None);
                 self.report(CallKind::ConnectorSync, &id);
             }
-            Payload::ConnectorSyncErrored { path, error, retryable, .. } => {
-                self.fail_attempt(event, CallKind::ConnectorSync, &CallId::from(path.as_str()), error, *retryable, None);
+            Payload::ConnectorSyncErrored { path, error, retryable, auth } => {
+                let id = CallId::from(path.as_str());
+                self.fail_attempt(event, CallKind::ConnectorSync, &id, error, *retryable, None);
+                if self.call(CallKind::ConnectorSync, &id).is_some_and(|call| !call.status.is_open()) {
+                    self.fetch_settled(path, Fetch::failed(auth.is_some()));
+                    self.report(CallKind::ConnectorSync, &id);
+                }
             }
             Payload::ConnectorAuthFailed { .. } => {}
             Payload::SessionInterrupted { interrupt_id, origin, reason, payload, anchor, call } => {
@@ -154,8 +164,12 @@ impl Session {
                         was_active,
                         interrupt,
                     };
+                    let asked = connector::asked_about(&closed.interrupt);
                     self.closed.insert(interrupt_id.clone(), closed);
                     self.set_clocks(event.at);
+                    if let Some(call) = asked {
+                        self.outcome_answered(event, &call, payload.as_ref(), was_active);
+                    }
                 }
             }
             Payload::WorkerStateUpdated { state, anchor } => {
@@ -352,6 +366,7 @@ impl Session {
             anchor: self.tree.head(),
             status: CallStatus::Queued,
             attempt: 1,
+            covered: 0,
             name: String::new(),
             handler,
             retry: retry.clone(),
@@ -384,6 +399,22 @@ impl Session {
         }
     }
 
+    /// D-12, Q-41: "Run it again" makes the call due under a fresh policy. On a branch that was left it is over.
+    fn outcome_answered(&mut self, event: &Event, id: &CallId, payload: Option<&serde_json::Value>, active: bool) {
+        if !active {
+            self.report(CallKind::ToolCall, id);
+            return;
+        }
+        let again = connector::told(payload) == Some(connector::Told::Again);
+        let Some(call) = self.call_mut(CallKind::ToolCall, id).filter(|call| again && call.status == CallStatus::Pending) else { return };
+        call.status = CallStatus::RetryScheduled;
+        call.covered = call.attempt;
+        call.attempt += 1;
+        call.total_from = event.at;
+        call.attempt_from = event.at;
+        call.seq = event.seq;
+    }
+
     fn fail_attempt(&mut self, event: &Event, kind: CallKind, id: &CallId, error: &ErrorInfo, retryable: bool, after_ms: Option<i64>) {
         let Some(call) = self.call_mut(kind, id) else { return };
         if let Some(since) = call.frozen_since {
@@ -397,7 +428,7 @@ impl Session {
         call.status = CallStatus::RetryScheduled;
         call.error = Some(error.clone());
         call.attempt += 1;
-        let wait = call.retry.backoff_ms(call.attempt).max(after_ms.unwrap_or(0));
+        let wait = call.retry.backoff_ms(call.attempt - call.covered).max(after_ms.unwrap_or(0));
         call.not_before = Some(event.at.plus(wait));
         call.attempt_from = event.at;
         call.seq = event.seq;
@@ -524,7 +555,9 @@ impl Session {
             if !call.status.is_open() || call.kind == CallKind::Subagent || call.kind == CallKind::ConnectorSync {
                 continue;
             }
-            let still = !self.is_active(call.anchor) || (call.handler != Handler::Server && self.branch_paused(call.anchor));
+            let still = !self.is_active(call.anchor)
+                || (call.handler != Handler::Server && self.branch_paused(call.anchor))
+                || connector::outcome_is_asked(self, call);
             let call = &mut self.calls[index];
             match (call.frozen_since, still) {
                 (None, true) => call.frozen_since = Some(at),

@@ -156,6 +156,33 @@ pub enum Command {
         interrupt_id: InterruptId,
         payload: Option<Value>,
     },
+    /// A connection's tools are there (M-6).
+    Fetched {
+        path: String,
+        attempt: u32,
+        tools: Vec<Value>,
+        instructions: Option<String>,
+    },
+    FetchFailed {
+        path: String,
+        attempt: u32,
+        error: ErrorInfo,
+        retryable: bool,
+        auth: Option<String>,
+    },
+    /// A connector call has its result (M-8).
+    ConnectorEnded {
+        call: CallId,
+        attempt: u32,
+        result: ToolResult,
+    },
+    ConnectorFailed {
+        call: CallId,
+        attempt: u32,
+        error: ErrorInfo,
+        retryable: bool,
+        auth: Option<String>,
+    },
     /// Something may be due.
     Tick,
     /// First command after the engine started (D-3).

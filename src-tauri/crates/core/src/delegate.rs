@@ -52,6 +52,12 @@ pub fn delegates(config: &AgentConfig) -> Vec<Delegate> {
         .collect()
 }
 
+/// Names under which the model may call this agent's delegates (M-5).
+pub fn tool_names(config: &AgentConfig) -> Vec<String> {
+    let list = delegates(config);
+    if is_single(config) && !list.is_empty() { vec![SINGLE.to_owned()] } else { list.into_iter().map(|d| d.tool).collect() }
+}
+
 fn is_single(config: &AgentConfig) -> bool {
     config.other.get("subagent_tools").is_some_and(|tools| tools["strategy"] == "single")
 }

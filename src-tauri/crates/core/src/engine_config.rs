@@ -10,6 +10,8 @@ use crate::money::Money;
 pub struct EngineConfig {
     pub agents: BTreeMap<String, AgentSpec>,
     pub llms: BTreeMap<String, LlmBlock>,
+    /// By path, `mcp.<id>`.
+    pub connections: BTreeMap<String, ConnectionSpec>,
     pub max_subagent_depth: u32,
     pub session_budget: Option<Money>,
     pub tenant_budget: Option<Money>,
@@ -22,6 +24,13 @@ pub struct AgentSpec {
     pub config: Option<AgentConfig>,
     pub worker: Option<WorkerRef>,
     pub description: Option<String>,
+}
+
+/// `[mcp.<id>]`, as far as rules depend on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionSpec {
+    /// What stands before the server's tool names (M-1).
+    pub prefix: Option<String>,
 }
 
 /// `[llm.<id>]`, as far as rules depend on it.

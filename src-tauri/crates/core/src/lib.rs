@@ -5,8 +5,10 @@
 
 pub mod answer;
 pub mod apply;
+pub mod approval;
 pub mod budget;
 pub mod command;
+pub mod connector;
 pub mod ctx;
 pub mod decide;
 pub mod decision;

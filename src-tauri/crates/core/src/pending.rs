@@ -1,6 +1,7 @@
 //! What should be running now, derived from state alone. After each commit, and equally after a start, the runtime compares this
 //! with what runs and starts or stops the difference.
 
+use crate::connector;
 use crate::event::CallKind;
 use crate::id::{CallId, DecisionId, SessionId};
 use crate::message::{Handler, Message};
@@ -12,6 +13,10 @@ pub enum Effect {
     Decide { decision: DecisionId, attempt: u32 },
     /// The engine runs this model call.
     CallModel { call: CallId, attempt: u32 },
+    /// The tools of this connection are being fetched.
+    FetchTools { path: String, attempt: u32 },
+    /// The engine runs this connector call.
+    CallTool { call: CallId, attempt: u32 },
     /// The delegate's session is to be made, or its next message handed over.
     Spawn { call: CallId, attempt: u32 },
     /// The delegate works; its turn's end is waited for.
@@ -29,6 +34,14 @@ pub fn pending(session: &Session) -> Vec<Effect> {
         .open_calls()
         .filter(|call| call.kind == CallKind::LlmCall && call.status == CallStatus::Pending && call.handler == Handler::Server)
         .map(|call| Effect::CallModel { call: call.id.clone(), attempt: call.attempt });
+    let fetches = session
+        .open_calls()
+        .filter(|call| call.kind == CallKind::ConnectorSync && call.status == CallStatus::Pending)
+        .map(|call| Effect::FetchTools { path: call.name.clone(), attempt: call.attempt });
+    let tools = session
+        .open_calls()
+        .filter(|call| connector::in_servers_hands(session, call))
+        .map(|call| Effect::CallTool { call: call.id.clone(), attempt: call.attempt });
     let children = session.open_calls().filter(|call| call.kind == CallKind::Subagent).filter_map(|call| match call.status {
         CallStatus::Pending => Some(Effect::Spawn { call: call.id.clone(), attempt: call.attempt }),
         CallStatus::Running => Some(Effect::AwaitChild { call: call.id.clone() }),
@@ -36,7 +49,7 @@ pub fn pending(session: &Session) -> Vec<Effect> {
     });
     let told = if crate::thread::is_stopped(session) { &[][..] } else { &session.detached[..] };
     let detached = told.iter().map(|call| Effect::AwaitDetached { call: call.clone() });
-    decide.into_iter().chain(models).chain(children).chain(detached).collect()
+    decide.into_iter().chain(models).chain(fetches).chain(tools).chain(children).chain(detached).collect()
 }
 
 /// Messages to other sessions. Each is delivered under a turn id made of its event, so a repeat does nothing (N-3).

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::connector::{self, Fetches};
 use crate::id::{CallId, MessageId};
 use crate::message::{Content, LlmRequest, LlmTool, Message, Reasoning, Role};
 use crate::state::Session;
@@ -25,6 +26,9 @@ pub struct LoggedRequest {
     /// The agent's delegates as tools, when the call uses the config's tools (S-1).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegates: Vec<LlmTool>,
+    /// Fetches of the connections whose tools the call uses (M-6).
+    #[serde(default, skip_serializing_if = "Fetches::is_empty")]
+    pub connections: Fetches,
     /// Index of the config version that gave system prompt and tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<u32>,
@@ -57,13 +61,14 @@ impl LoggedRequest {
         let messages = match &self.prompt {
             Prompt::Given(messages) => with_answers(messages.iter().cloned(), &[]),
             Prompt::Path { head, open } => {
-                let system = config.and_then(|c| c.system.clone()).map(|text| Message::new(Role::System, text));
+                let told = config.map(|c| connector::announcements(session, c, &self.connections)).unwrap_or_default();
+                let system: Vec<String> = config.and_then(|c| c.system.clone()).into_iter().chain(told).collect();
+                let system = Some(system.join("\n")).filter(|text| !text.is_empty()).map(|text| Message::new(Role::System, text));
                 let path = session.tree.path_to(head.as_ref());
                 with_answers(system.into_iter().chain(path.map(|node| (*node.message).clone())), open)
             }
         };
-        let own = || config.map(config_tools).into_iter().flatten().chain(self.delegates.iter().cloned()).collect();
-        let tools = Some(self.tools.clone().unwrap_or_else(own)).filter(|tools: &Vec<LlmTool>| !tools.is_empty());
+        let tools = Some(self.tools.clone().unwrap_or_else(|| self.config_tools(session))).filter(|tools: &Vec<LlmTool>| !tools.is_empty());
         LlmRequest {
             model: self.model.clone(),
             messages,
@@ -72,6 +77,16 @@ impl LoggedRequest {
             max_completion_tokens: self.max_completion_tokens,
             reasoning: self.reasoning.clone(),
         }
+    }
+}
+
+impl LoggedRequest {
+    /// The tools of the config version it was made under: declared ones, those of connections, delegates.
+    pub fn config_tools(&self, session: &Session) -> Vec<LlmTool> {
+        let config = self.config.and_then(|index| session.config_version(index));
+        let declared = config.map(config_tools).unwrap_or_default();
+        let connected = config.map(|config| connector::llm_tools(session, config, &self.connections)).unwrap_or_default();
+        declared.into_iter().chain(connected).chain(self.delegates.iter().cloned()).collect()
     }
 }
 

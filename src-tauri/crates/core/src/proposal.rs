@@ -8,7 +8,7 @@ use crate::engine_config::EngineConfig;
 use crate::event::CallKind;
 use crate::id::CallId;
 use crate::message::{AgentConfig, Content, ErrorCode, ErrorInfo, Handler, Message, Role};
-use crate::prompt::{Prompt, config_tools};
+use crate::prompt::Prompt;
 use crate::response::{Action, LlmCallAction, Response, View, withheld_call};
 use crate::retry::{RetryOverride, RetryPolicy};
 use crate::state::{Decision, LlmDetail, Session};
@@ -136,7 +136,7 @@ fn answers(session: &Session, ix: Ix, call: &CallId) -> bool {
 }
 
 /// P-11: block, model, tools, sampling and retry of the call whose reply asked, over its prompt and all recorded since.
-fn continuation(session: &Session, asked: Option<Ix>, news: &[Message]) -> LlmCallAction {
+pub(crate) fn continuation(session: &Session, asked: Option<Ix>, news: &[Message]) -> LlmCallAction {
     let reply = asked.map(|ix| session.tree.node(ix).id.clone());
     let source = reply.and_then(|id| session.call(CallKind::LlmCall, &CallId::from(id.as_str())));
     let Some((call, llm)) = source.and_then(|call| Some((call, call.llm.as_ref()?))) else { return LlmCallAction::default() };
@@ -144,8 +144,7 @@ fn continuation(session: &Session, asked: Option<Ix>, news: &[Message]) -> LlmCa
     let now = session.config_index_at(session.tree.head()).map(|index| index as u32);
     let tools = request.tools.clone().or_else(|| {
         let changed = request.config.is_some() && request.config != now;
-        let before = request.config.filter(|_| changed).and_then(|index| session.config_version(index));
-        before.map(|config| config_tools(config).into_iter().chain(request.delegates.iter().cloned()).collect())
+        changed.then(|| request.config_tools(session))
     });
     LlmCallAction {
         id: None,
@@ -201,6 +200,10 @@ fn llm_finished(
         return actions(vec![Action::Fail { error }]);
     }
     let Some(message) = message else { return Response::default() };
+    if let Some(question) = crate::approval::first_question(session, message) {
+        // M-12: the reply is recorded, none of its calls.
+        return Response { view: Some(View { after: session.tree.head(), news: vec![message.clone()] }), ..actions(vec![question]) };
+    }
     let wanted: Vec<Action> = message.calls().iter().map(|call| wanted_action(session, call)).collect();
     let done = || vec![Action::Done { data: message.content.as_ref().map(|content| json!(content)) }];
     Response {
@@ -218,7 +221,7 @@ pub fn delegate_text(session_id: &crate::id::SessionId, result: Option<&Value>, 
 }
 
 /// A tool call, or a delegation when the tool is an agent (S-1).
-fn wanted_action(session: &Session, call: &crate::message::ToolCall) -> Action {
+pub(crate) fn wanted_action(session: &Session, call: &crate::message::ToolCall) -> Action {
     let id = CallId::from(call.id.as_str());
     let (name, arguments) = (call.function.name.clone(), call.function.arguments.clone());
     match session.config().and_then(|config| crate::delegate::asked(config, &name, &arguments)) {
@@ -244,6 +247,9 @@ fn interrupt_resumed(session: &Session, decision: &Decision, interrupt_id: &str)
         .decisions
         .iter()
         .any(|d| d.id != decision.id && matches!(d.trigger, Trigger::InterruptResumed { .. }) && session.is_active(d.anchor));
+    if let Some(response) = crate::approval::go_on(session, interrupt_id, later) {
+        return response;
+    }
     // A message or reply that the pause held back leads to the model by itself, as the end of a call does.
     let held_back = session
         .decisions

@@ -52,6 +52,7 @@ pub enum Action {
     MessageSend { session_id: SessionId, message: Message },
     Interrupt { id: Option<InterruptId>, reason: String, payload: Option<Value> },
     Resolve { id: InterruptId, payload: Option<Value> },
+    ConnectorSync { path: String },
     Done { data: Option<Value> },
     Fail { error: ErrorInfo },
 }
@@ -94,6 +95,7 @@ fn parse_agent(value: &Value, config: &EngineConfig) -> Result<AgentConfig, Stri
     if let Some(llm) = agent.llm.as_ref().filter(|llm| !config.llms.contains_key(*llm)) {
         return Err(format!("agent.llm names `{llm}`, and the configuration has no such block"));
     }
+    crate::connector::check(&agent, config).map_err(|problem| format!("agent.{problem}"))?;
     Ok(agent)
 }
 
@@ -252,6 +254,10 @@ impl Parser<'_> {
             "interrupt.resolve" => {
                 fields.only(&["interrupt_id", "payload"])?;
                 Ok(Action::Resolve { id: fields.need::<InterruptId>("interrupt_id")?, payload: object.get("payload").cloned() })
+            }
+            "connector.sync" => {
+                fields.only(&["path"])?;
+                Ok(Action::ConnectorSync { path: fields.need("path")? })
             }
             "done" => {
                 fields.only(&["data"])?;
@@ -475,6 +481,7 @@ pub(crate) fn action_json(action: &Action) -> Value {
             return value;
         }
         Action::Resolve { id, payload } => json!({"type": "interrupt.resolve", "interrupt_id": id, "payload": payload}),
+        Action::ConnectorSync { path } => json!({"type": "connector.sync", "path": path}),
         Action::Done { data } => match data {
             Some(data) => return json!({"type": "done", "data": data}),
             None => json!({"type": "done"}),

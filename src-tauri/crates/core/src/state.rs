@@ -65,6 +65,8 @@ pub struct Session {
     pub asked_in: HashMap<String, Ix>,
     /// Subagent calls whose detached child has not reported yet (S-11).
     pub detached: Vec<CallId>,
+    /// Settled fetches of each connection's tools, first one first (M-6).
+    pub fetches: BTreeMap<String, Vec<crate::connector::Fetch>>,
     /// A `session.done` was written after the last turn.
     pub done: bool,
 }
@@ -157,6 +159,8 @@ pub struct Call {
     pub status: CallStatus,
     /// Of the running or next attempt; counts from 1.
     pub attempt: u32,
+    /// Attempts that an earlier policy covered: "Run it again" starts a fresh one.
+    pub covered: u32,
     /// Tool or agent name; the model of a model call.
     pub name: String,
     pub handler: Handler,
@@ -220,7 +224,7 @@ impl Call {
 
     /// K-14: whether an error at `at` ends the call.
     pub fn error_is_final(&self, retryable: bool, at: Millis) -> bool {
-        !retryable || self.attempt >= self.retry.max_attempts || self.total_deadline().is_some_and(|end| at >= end)
+        !retryable || self.attempt - self.covered >= self.retry.max_attempts || self.total_deadline().is_some_and(|end| at >= end)
     }
 
     pub fn reference(&self) -> CallRef {
@@ -297,6 +301,7 @@ impl Session {
             sends: Vec::new(),
             asked_in: HashMap::new(),
             detached: Vec::new(),
+            fetches: BTreeMap::new(),
             done: false,
         }
     }
@@ -510,10 +515,12 @@ impl Session {
             return None;
         }
         let start = self.decisions.iter().find(|d| matches!(d.trigger, Trigger::SessionStart {}));
+        let fetching = crate::connector::is_fetching(self);
         let ready = self
             .decisions
             .iter()
             .filter(|d| !self.held(d) && self.turn_admits(d))
+            .filter(|d| !fetching || matches!(d.trigger, Trigger::ClientAction { .. }))
             .filter(|d| !matches!(d.trigger, Trigger::TurnFinished { .. }) || self.turn_is_quiet(d));
         // The first of the lowest class.
         start.or_else(|| ready.min_by_key(|d| delivery_class(d)))

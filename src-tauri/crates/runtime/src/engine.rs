@@ -33,9 +33,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, SystemClock};
+use crate::connect::connector_call;
 use crate::delegate::Told;
 use crate::receipt;
-use crate::runner::{DecisionCall, Delta, DeltaSink, Failure, ModelCall, ModelFailure, ModelRunner, WorkerRunner};
+use crate::runner::{ConnectorRunner, DecisionCall, Delta, DeltaSink, Failure, ModelCall, ModelFailure, ModelRunner, WorkerRunner};
 use crate::slot::{Loaded, Slot};
 use crate::timer::Timers;
 
@@ -86,6 +87,7 @@ pub(crate) struct Inner {
     config: RwLock<Arc<EngineConfig>>,
     models: Arc<dyn ModelRunner>,
     workers: Arc<dyn WorkerRunner>,
+    pub(crate) connectors: Arc<dyn ConnectorRunner>,
     clock: Arc<dyn Clock>,
     slots: Mutex<HashMap<SessionId, Arc<Slot>>>,
     timers: Timers,
@@ -100,8 +102,9 @@ impl Engine {
         config: Arc<EngineConfig>,
         models: Arc<dyn ModelRunner>,
         workers: Arc<dyn WorkerRunner>,
+        connectors: Arc<dyn ConnectorRunner>,
     ) -> Result<Self, StoreError> {
-        Self::open_with_clock(store, config, models, workers, Arc::new(SystemClock)).await
+        Self::open_with_clock(store, config, models, workers, connectors, Arc::new(SystemClock)).await
     }
 
     pub async fn open_with_clock(
@@ -109,6 +112,7 @@ impl Engine {
         config: Arc<EngineConfig>,
         models: Arc<dyn ModelRunner>,
         workers: Arc<dyn WorkerRunner>,
+        connectors: Arc<dyn ConnectorRunner>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
         let inner = Inner {
@@ -116,6 +120,7 @@ impl Engine {
             config: RwLock::new(config),
             models,
             workers,
+            connectors,
             clock,
             slots: Mutex::default(),
             timers: Timers::default(),
@@ -414,6 +419,12 @@ impl Engine {
                 };
                 self.run_model(model, deltas, token);
             }
+            Effect::FetchTools { path, attempt } => self.run_fetch(slot.id.clone(), path.clone(), *attempt, token),
+            Effect::CallTool { call, attempt } => {
+                if let Some(call) = connector_call(session, call) {
+                    self.run_connector_call(call, *attempt, token);
+                }
+            }
             Effect::Spawn { call, attempt } => self.run_spawn(slot.id.clone(), call.clone(), *attempt, token),
             Effect::AwaitChild { call } => self.await_child(session, call, token, Told::AsResult),
             Effect::AwaitDetached { call } => self.await_child(session, call, token, Told::AsMessage),
@@ -519,7 +530,7 @@ impl Engine {
     }
 }
 
-fn panicked(what: &str) -> Failure {
+pub(crate) fn panicked(what: &str) -> Failure {
     let error = ErrorInfo::new(ErrorCode::Internal, format!("{what} stopped with a bug"));
     Failure { error, retryable: false, retry_after_ms: None }
 }

@@ -4,8 +4,9 @@
 
 mod budget;
 pub mod clock;
-pub mod engine;
+mod connect;
 mod delegate;
+pub mod engine;
 mod receipt;
 pub mod runner;
 mod slot;

@@ -107,3 +107,57 @@ pub trait WorkerRunner: Send + Sync {
     /// A failure follows P-26 (`url`) or P-29 (`file`).
     async fn decide(&self, call: DecisionCall, cancel: CancellationToken) -> Result<Value, Failure>;
 }
+
+/// What a connection offers (M-6): the server's tools as it lists them, and its own words about itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    pub tools: Vec<Value>,
+    pub instructions: Option<String>,
+}
+
+/// One attempt of a connector call (M-8).
+#[derive(Clone, Debug)]
+pub struct ConnectorCall {
+    pub session_id: SessionId,
+    pub call_id: CallId,
+    pub attempt: u32,
+    /// Path of the connection, `mcp.<id>`.
+    pub connection: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    pub arguments: serde_json::Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectorFailure {
+    pub failure: Failure,
+    /// `never_authorized`, `reauthorize` or `token_rejected`, when the credential is at fault (M-21).
+    pub auth: Option<String>,
+}
+
+/// All connections of the configuration behind one door.
+#[async_trait]
+pub trait ConnectorRunner: Send + Sync {
+    async fn list(&self, connection: String, cancel: CancellationToken) -> Result<Listing, ConnectorFailure>;
+    /// When `cancel` fires the server is told, and what it answers is thrown away (C-4).
+    async fn call(&self, call: ConnectorCall, cancel: CancellationToken) -> Result<holdpoint_core::message::ToolResult, ConnectorFailure>;
+}
+
+/// No connections at all.
+pub struct NoConnectors;
+
+#[async_trait]
+impl ConnectorRunner for NoConnectors {
+    async fn list(&self, connection: String, _cancel: CancellationToken) -> Result<Listing, ConnectorFailure> {
+        Err(unknown_connection(&connection))
+    }
+    async fn call(&self, call: ConnectorCall, _cancel: CancellationToken) -> Result<holdpoint_core::message::ToolResult, ConnectorFailure> {
+        Err(unknown_connection(&call.connection))
+    }
+}
+
+/// The configuration no longer has the connection.
+pub fn unknown_connection(path: &str) -> ConnectorFailure {
+    let error = ErrorInfo::new(holdpoint_core::message::ErrorCode::Unroutable, format!("the configuration has no connection {path}"));
+    ConnectorFailure { failure: Failure { error, retryable: false, retry_after_ms: None }, auth: None }
+}

@@ -304,7 +304,7 @@ fn secret_advice(section: &str, key: &str, known: &[&str]) -> Option<String> {
     let mut parts = section.split('.');
     match (parts.next(), parts.next()) {
         (Some("mcp"), Some(id)) => {
-            Some(format!("set it in the desktop's settings, or in the environment as HOLDPOINT_MCP_TOKEN_{}", id.to_ascii_uppercase()))
+            Some(format!("set it in the desktop's settings, or in the environment as HOLDPOINT_MCP_TOKEN_{}", id.to_ascii_uppercase().replace('-', "_")))
         }
         (Some("agent"), Some(id)) if section.split('.').next_back() == Some("slack") => {
             let id = id.to_ascii_uppercase();

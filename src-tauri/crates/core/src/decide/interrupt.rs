@@ -115,6 +115,10 @@ impl Step<'_, '_, '_> {
             (None, Some(payload)) if responder.is_none() => Some(answer::without_responder(payload, open.payload.as_ref())),
             (_, payload) => payload,
         };
+        if crate::connector::asked_about(open).is_some() && crate::connector::told(payload.as_ref()).is_none() {
+            let why = "the question stays open: answer {outcome:\"ran\", text?}, {outcome:\"again\"} or {outcome:\"failed\"}";
+            return Err(Rejection { interrupt_ids: vec![id.clone()], ..Rejection::new(Code::InvalidRequest, why) });
+        }
         let turn_id = self.close(id, Closing { payload, responder, verification: Some(verification), shown_hash });
         Ok(Receipt { turn_id, resumed: Some(true), ..Receipt::default() })
     }
@@ -155,14 +159,24 @@ impl Step<'_, '_, '_> {
             self.ctx.budget.approve(id.as_str());
         }
         let Closing { payload, responder, verification, shown_hash } = closing;
+        let arguments_hash = crate::approval::arguments_hash(open, payload.as_ref());
+        let outcome = crate::connector::asked_about(open).and_then(|_| Some((open.clone(), crate::connector::told(payload.as_ref())?)));
         self.emit(Payload::SessionInterruptResumed {
             interrupt_id: id.clone(),
             payload: payload.clone(),
             responder,
             verification,
             shown_hash,
-            arguments_hash: None,
+            arguments_hash,
         });
+        if let Some((closed, told)) = outcome {
+            self.outcome_told(&closed, &told, active);
+            if !active {
+                self.end_left_turn(turn.as_ref());
+                return None;
+            }
+            return turn;
+        }
         if !active {
             self.end_left_turn(turn.as_ref());
             return None;
@@ -179,7 +193,10 @@ impl Step<'_, '_, '_> {
 
     /// I-44…I-46.
     pub(super) fn resolve(&mut self, id: &InterruptId, payload: Option<Value>) {
-        let allowed = self.s.interrupt(id.as_str()).is_some_and(|open| open.origin <= Rank::Machine);
+        let allowed = self.s.interrupt(id.as_str()).is_some_and(|open| {
+            let settles = crate::connector::asked_about(open).is_none() || crate::connector::told(payload.as_ref()).is_some();
+            open.origin <= Rank::Machine && settles
+        });
         if allowed {
             let _ = self.close(id, Closing::silent(payload));
         }

@@ -4,6 +4,7 @@
 //! before the first event. If the commit of a step fails, its state is thrown away and read from the log again.
 
 mod cancel;
+mod connector;
 mod delegate;
 mod input;
 mod interrupt;
@@ -104,6 +105,22 @@ impl<'s, 'c, 'k> Step<'s, 'c, 'k> {
             }
             Command::CloseAlong { interrupt_id, payload } => {
                 self.close(&interrupt_id, interrupt::Closing::silent(payload));
+                Receipt::default()
+            }
+            Command::Fetched { path, attempt, tools, instructions } => {
+                self.fetched(path, attempt, tools, instructions);
+                Receipt::default()
+            }
+            Command::FetchFailed { path, attempt, error, retryable, auth } => {
+                self.fetch_failed(path, attempt, error, retryable, auth);
+                Receipt::default()
+            }
+            Command::ConnectorEnded { call, attempt, result } => {
+                self.connector_call_ended(&call, attempt, result);
+                Receipt::default()
+            }
+            Command::ConnectorFailed { call, attempt, error, retryable, auth } => {
+                self.connector_call_failed(&call, attempt, error, retryable, auth);
                 Receipt::default()
             }
             Command::Tick => {

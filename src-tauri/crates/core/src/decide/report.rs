@@ -52,7 +52,7 @@ impl Step<'_, '_, '_> {
                 CallKind::LlmCall => self.llm_failed(&call.id, call.attempt, error, !total, None, None),
                 CallKind::ToolCall => self.tool_errored(&call.id, error, !total),
                 CallKind::Subagent => self.spawn_failed(&call.id, call.attempt, error, !total && call.status != CallStatus::Running),
-                CallKind::ConnectorSync => {}
+                CallKind::ConnectorSync => self.fetch_failed(call.name, call.attempt, error, !total, None),
             }
         }
         if let Some(live) = self.s.live().filter(|d| d.deadline.is_some_and(|at| at <= now)).cloned() {
@@ -63,6 +63,7 @@ impl Step<'_, '_, '_> {
 
     /// D-3: what was under way in the engine counts as a failed attempt and is sent again at once.
     pub(super) fn recover(&mut self) {
+        self.recover_connections();
         let lost: Vec<_> = self
             .s
             .open_calls()

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::budget;
+use crate::connector;
 use crate::command::{Receipt, Settle};
 use crate::decision::Trigger;
 use crate::event::{CallKind, CallRef, Payload, Rank};
@@ -13,7 +14,7 @@ use crate::prompt::{LoggedRequest, Prompt};
 use crate::rejection::{Code, Rejection};
 use crate::response::{Action, LlmCallAction, Response, View, action_json, needs_id, parse, remembered_call};
 use crate::retry::{EffectKind, RetryOverride, RetryPolicy};
-use crate::state::Decision;
+use crate::state::{Call, Decision};
 
 use super::Step;
 
@@ -121,7 +122,8 @@ impl Step<'_, '_, '_> {
 
     /// No open call and no waiting decision of the turn. Work spared on a branch that was left does not count.
     fn turn_is_idle(&self, turn: &TurnId) -> bool {
-        !self.s.open_calls().any(|call| call.turn_id.as_ref() == Some(turn) && self.s.is_active(call.anchor))
+        let works = |call: &Call| call.kind != CallKind::ConnectorSync && call.turn_id.as_ref() == Some(turn) && self.s.is_active(call.anchor);
+        !self.s.open_calls().any(works)
             && !self.s.decisions.iter().any(|d| {
                 d.turn_id.as_ref() == Some(turn) && self.s.is_active(d.anchor) && !matches!(d.trigger, Trigger::ClientAction { .. })
             })
@@ -198,6 +200,7 @@ impl Step<'_, '_, '_> {
         if !known.is_some_and(|known| same(&known, &serde_json::json!(config))) {
             let anchor = self.s.tree.head_id().cloned();
             self.emit(Payload::AgentUpdated { config, anchor });
+            self.fetch_new_connections();
         }
     }
 
@@ -220,6 +223,7 @@ impl Step<'_, '_, '_> {
                 self.raise(id, Rank::Frontend, reason, payload, call);
             }
             Action::Resolve { id, payload } => self.resolve(&id, payload),
+            Action::ConnectorSync { path } => self.refetch(path),
             Action::Done { .. } | Action::Fail { .. } => {}
         }
     }
@@ -259,6 +263,7 @@ impl Step<'_, '_, '_> {
                 .filter(|_| action.tools.is_none())
                 .map(|c| crate::delegate::tools(self.s, c, self.ctx.config))
                 .unwrap_or_default(),
+            connections: config.filter(|_| action.tools.is_none()).map(|c| connector::current(self.s, c)).unwrap_or_default(),
             tools: action.tools,
             config: index.map(|index| index as u32),
             temperature: action.temperature,
@@ -283,15 +288,26 @@ impl Step<'_, '_, '_> {
             return;
         }
         let config = self.s.config();
-        let client = config.and_then(|c| c.tool(&name)).is_some_and(|tool| tool.handler == Some(Handler::Client));
-        let (handler, kind) = if client { (Handler::Client, EffectKind::ClientTool) } else { (Handler::Worker, EffectKind::WorkerTool) };
+        let declared = config.and_then(|c| c.tool(&name));
+        let target = config.filter(|_| declared.is_none()).and_then(|c| connector::find(self.s, c, &name)).map(|tool| tool.target());
+        let (handler, kind) = match declared.and_then(|tool| tool.handler) {
+            Some(Handler::Client) => (Handler::Client, EffectKind::ClientTool),
+            _ if target.is_some() => (Handler::Server, EffectKind::ConnectorTool),
+            _ => (Handler::Worker, EffectKind::WorkerTool),
+        };
         let retry = RetryPolicy::resolve(kind, config.and_then(|c| c.retry.as_ref()), retry);
-        self.emit(Payload::ToolCallRequested { id, attempt: 1, name, arguments, handler, target: None, retry });
+        self.emit(Payload::ToolCallRequested { id, attempt: 1, name, arguments, handler, target, retry });
     }
 
     /// §3.4 `fail`, K-16: open calls are voided, what waits for this turn is dropped, the turn ends with the error.
     pub(super) fn fail_turn(&mut self, turn: &TurnId, error: ErrorInfo) {
-        let open: Vec<_> = self.s.open_calls().filter(|c| c.turn_id.as_ref() == Some(turn)).map(|c| (c.kind, c.id.clone())).collect();
+        let open: Vec<_> = self
+            .s
+            .open_calls()
+            // A fetch serves the session, not the turn (C-33).
+            .filter(|c| c.turn_id.as_ref() == Some(turn) && c.kind != CallKind::ConnectorSync)
+            .map(|c| (c.kind, c.id.clone()))
+            .collect();
         for (kind, id) in open {
             self.void(kind, &id);
         }

@@ -2,6 +2,7 @@
 //!
 //! All of it is committed with what made it due, and only then started.
 
+use crate::approval::{Cleared, clear};
 use crate::decision::Trigger;
 use crate::event::{CallKind, Payload};
 use crate::message::{ErrorCode, ErrorInfo, Handler};
@@ -13,6 +14,7 @@ use super::Step;
 
 impl Step<'_, '_, '_> {
     pub(super) fn advance(&mut self) {
+        self.retry_fetches();
         loop {
             if let Some(call) =
                 [CallKind::LlmCall, CallKind::ToolCall, CallKind::Subagent].into_iter().find_map(|kind| self.next_call(kind))
@@ -28,6 +30,9 @@ impl Step<'_, '_, '_> {
 
     /// I-14, I-19: nothing new is dispatched on a paused branch, nor on one that was left.
     fn next_call(&self, kind: CallKind) -> Option<Call> {
+        if kind == CallKind::LlmCall && crate::connector::is_fetching(self.s) {
+            return None; // its tools are not there yet (M-6)
+        }
         self.s
             .open_calls()
             .filter(|call| call.kind == kind && self.s.is_active(call.anchor) && !self.s.branch_paused(call.anchor))
@@ -50,7 +55,11 @@ impl Step<'_, '_, '_> {
                 self.queue(call.turn_id.clone(), Trigger::LlmExecute { id, request, format, stream, attempt, deadline });
             }
             CallKind::ToolCall => {
-                self.emit(Payload::ToolCallDispatched { id: id.clone(), attempt, approved_hash: None, arguments_hash: None });
+                let Cleared { approved_hash, arguments_hash } = match clear(self.s, call) {
+                    Ok(cleared) => cleared,
+                    Err(error) => return self.tool_errored(&id, error, false),
+                };
+                self.emit(Payload::ToolCallDispatched { id: id.clone(), attempt, approved_hash, arguments_hash });
                 if call.handler != Handler::Worker {
                     return;
                 }

@@ -73,17 +73,25 @@ impl Step<'_, '_, '_> {
             self.tool_errored(id, error, false);
             return;
         }
-        self.emit(Payload::ToolCallCompleted { id: id.clone(), name: call.name.clone(), result: result.clone() });
-        self.drop_execute(CallKind::ToolCall, id);
         if announce {
-            let trigger = Trigger::ToolFinished { id: id.clone(), ok: true, name: call.name, result: Some(result), error: None };
-            self.queue(call.turn_id, trigger);
+            self.tool_ended(&call, result);
+            return;
         }
+        self.emit(Payload::ToolCallCompleted { id: id.clone(), name: call.name, result });
+        self.drop_execute(CallKind::ToolCall, id);
+    }
+
+    pub(super) fn tool_ended(&mut self, call: &Call, result: ToolResult) {
+        let (id, name) = (call.id.clone(), call.name.clone());
+        self.emit(Payload::ToolCallCompleted { id: id.clone(), name: name.clone(), result: result.clone() });
+        self.drop_execute(CallKind::ToolCall, &id);
+        self.queue(call.turn_id.clone(), Trigger::ToolFinished { id, ok: true, name, result: Some(result), error: None });
     }
 
     /// K-3.
     fn output_violation(&self, call: &Call, result: &ToolResult) -> Option<ErrorInfo> {
-        let schema = self.s.config_at(call.anchor).and_then(|config| config.tool(&call.name)).and_then(|tool| tool.output.clone())?;
+        let declared = self.s.config_at(call.anchor).and_then(|config| config.tool(&call.name)).and_then(|tool| tool.output.clone());
+        let schema = declared.or_else(|| crate::connector::tool_of(self.s, call).and_then(|tool| tool.tool.output.clone()))?;
         if result.is_error == Some(true) {
             return None;
         }

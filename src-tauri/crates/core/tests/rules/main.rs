@@ -4,6 +4,7 @@ mod story;
 
 mod calls;
 mod cancel;
+mod connectors;
 mod decisions;
 mod inputs;
 mod leaving;

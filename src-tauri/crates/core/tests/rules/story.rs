@@ -276,7 +276,7 @@ impl Story {
                     let call = session.call(CallKind::LlmCall, &call).expect("pending names a call");
                     assert!(call.status.is_open() && call.attempt == attempt, "pending names only open work");
                 }
-                Effect::Spawn { .. } | Effect::AwaitChild { .. } | Effect::AwaitDetached { .. } => {}
+                _ => {}
             }
         }
         if tick {

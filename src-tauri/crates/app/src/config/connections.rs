@@ -1,0 +1,151 @@
+//! `[mcp.<id>]` and an agent's `mcp`: which servers there are, and what an agent uses of them (§10A, F-3, Q-30).
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use holdpoint_core::connector::Entry;
+use holdpoint_core::engine_config::ConnectionSpec;
+use serde_json::Value;
+
+use super::reader::{ConfigError, Section, nearest, quoted};
+use super::{check_id, url};
+
+const KEYS: [&str; 11] =
+    ["url", "command", "env", "cwd", "auth", "header", "credential", "scopes", "client_id_env", "client_secret_env", "prefix_tools"];
+
+/// `[mcp.<id>]`; paths are absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectionSettings {
+    /// M-31.
+    Stdio { command: Vec<String>, env: Vec<(String, String)>, cwd: PathBuf },
+    /// `auth` is false when the server is to get no token even if one is set.
+    Http { url: String, auth: bool, header: Option<String> },
+}
+
+/// The settings of every connection, and what rules need of them, by path.
+pub type Connections = (BTreeMap<String, ConnectionSettings>, BTreeMap<String, ConnectionSpec>);
+
+pub fn connections(root: &Section<'_>, folder: &Path) -> Result<Connections, ConfigError> {
+    let (mut settings, mut specs) = (BTreeMap::new(), BTreeMap::new());
+    for (id, section) in root.children("mcp")? {
+        check_id(&section, &id)?;
+        section.allow(&KEYS)?;
+        let path = format!("mcp.{id}");
+        let prefixed = section.bool("prefix_tools")?.unwrap_or(true);
+        specs.insert(path.clone(), ConnectionSpec { prefix: prefixed.then(|| format!("{id}__")) });
+        settings.insert(path, connection(&section, folder)?);
+    }
+    for (_, section) in root.children("plugin")? {
+        // No agent can name one yet, so only its keys are checked.
+        section.allow(&["path", "mcp"])?;
+        for (_, server) in section.children("mcp")? {
+            server.allow(&KEYS)?;
+        }
+    }
+    Ok((settings, specs))
+}
+
+fn connection(section: &Section<'_>, folder: &Path) -> Result<ConnectionSettings, ConfigError> {
+    let is_local = section.has("command");
+    if is_local == section.has("url") {
+        return Err(section.own_error("needs exactly one of `url` and `command`"));
+    }
+    let remote = ["auth", "header", "credential", "scopes", "client_id_env", "client_secret_env"];
+    let misplaced = if is_local { &remote[..] } else { &["env", "cwd"] };
+    if let Some(key) = misplaced.iter().find(|key| section.has(key)) {
+        return Err(section.error(key, format!("does not go with `{}`", if is_local { "command" } else { "url" })));
+    }
+    if is_local {
+        let command = strings(section, "command")?.filter(|list| list.first().is_some_and(|program| !program.is_empty()));
+        let command = command.ok_or_else(|| section.error("command", "must not be empty: the program, then its arguments"))?;
+        let cwd = section.text("cwd")?.map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd));
+        return Ok(ConnectionSettings::Stdio { command, env: env(section)?, cwd });
+    }
+    for key in ["scopes", "client_id_env", "client_secret_env"] {
+        if section.has(key) {
+            return Err(section.error(key, "is for OAuth, which is not available yet"));
+        }
+    }
+    if section.one_of("credential", &["shared", "user"])?.as_deref() == Some("user") {
+        return Err(section.error("credential", "credentials per user are not available yet"));
+    }
+    let auth = section.one_of("auth", &["token", "oauth", "none"])?;
+    if auth.as_deref() == Some("oauth") {
+        return Err(section.error("auth", "OAuth is not available yet; \"token\" and \"none\" are"));
+    }
+    let header = section.text("header")?;
+    if header.is_some() && auth.as_deref() != Some("token") {
+        return Err(section.error("header", "goes only with auth = \"token\""));
+    }
+    let url = url(section, "url")?.unwrap_or_default();
+    Ok(ConnectionSettings::Http { url, auth: auth.as_deref() != Some("none"), header })
+}
+
+fn strings(section: &Section<'_>, key: &str) -> Result<Option<Vec<String>>, ConfigError> {
+    let Some(value) = section.json(key) else { return Ok(None) };
+    let list = value.as_array().and_then(|list| list.iter().map(|item| item.as_str().map(str::to_owned)).collect());
+    list.map(Some).ok_or_else(|| section.error(key, "must be a list of strings"))
+}
+
+/// F-6: values are never shown in an error; `"$NAME"` is resolved when the server starts.
+fn env(section: &Section<'_>) -> Result<Vec<(String, String)>, ConfigError> {
+    let Some(table) = section.json("env") else { return Ok(Vec::new()) };
+    let pairs = table.as_object().and_then(|table| {
+        table.iter().map(|(name, value)| value.as_str().map(|value| (name.clone(), value.to_owned()))).collect()
+    });
+    pairs.ok_or_else(|| section.error("env", "must be a table of strings: { NAME = \"value\" } or { NAME = \"$VARIABLE\" }"))
+}
+
+/// An agent's `mcp`, checked, as it goes into the agent's config.
+pub fn agent_entries(section: &Section<'_>, known: &BTreeMap<String, ConnectionSpec>) -> Result<Option<Value>, ConfigError> {
+    let Some(list) = section.json("mcp") else { return Ok(None) };
+    let items = list.as_array().ok_or_else(|| section.error("mcp", "is a list of \"mcp.<id>\" or { id = \"mcp.<id>\", … }"))?;
+    let mut seen = HashSet::new();
+    for item in items {
+        let path = path_of(section, item)?;
+        if !known.contains_key(&path) {
+            return Err(section.error("mcp", unknown(&path, known)));
+        }
+        if !seen.insert(path.clone()) {
+            return Err(section.error("mcp", format!("names \"{path}\" twice")));
+        }
+    }
+    Ok(Some(list))
+}
+
+fn unknown(path: &str, known: &BTreeMap<String, ConnectionSpec>) -> String {
+    let paths: Vec<&str> = known.keys().map(String::as_str).collect();
+    if known.contains_key(&format!("mcp.{path}")) {
+        return format!("write the path \"mcp.{path}\" (Q-30)");
+    }
+    let hint = match nearest(path, &paths) {
+        Some(near) => format!("; did you mean \"{near}\"?"),
+        None if paths.is_empty() => String::new(),
+        None => format!("; declared: {}", quoted(&paths)),
+    };
+    format!("there is no [{path}]{hint}")
+}
+
+/// The path an entry names, when everything else about it is in order too.
+fn path_of(section: &Section<'_>, item: &Value) -> Result<String, ConfigError> {
+    let Some(table) = item.as_object() else {
+        return item.as_str().map(str::to_owned).ok_or_else(|| section.error("mcp", "names a connection by its path: \"mcp.<id>\""));
+    };
+    let keys = ["id", "tools", "approve", "auth_failure", "tool_sync_failure", "on_unknown"];
+    if let Some(key) = table.keys().find(|key| !keys.contains(&key.as_str())) {
+        let hint = nearest(key, &keys).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(section.error("mcp", format!("unknown key `{key}` in an entry{hint}")));
+    }
+    if table.get("auth_failure").is_some_and(|choice| choice == "interrupt") {
+        return Err(section.error("mcp", "auth_failure = \"interrupt\" is not available yet: without a credential the agent goes on without these tools (\"degrade\")"));
+    }
+    if table.get("tools").and_then(|tools| tools.get("defer")).is_some_and(|defer| defer != false) {
+        return Err(section.error("mcp", "tools.defer is not available yet"));
+    }
+    let mut entry = item.clone();
+    if let Some(tools) = entry.get_mut("tools").and_then(Value::as_object_mut) {
+        tools.remove("defer");
+    }
+    let entry: Entry = serde_json::from_value(entry).map_err(|problem| section.error("mcp", format!("an entry is not right: {problem}")))?;
+    Ok(entry.path)
+}
