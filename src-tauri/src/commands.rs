@@ -158,8 +158,8 @@ pub fn open_external(handle: AppHandle, url: String) -> Answered<()> {
 /// The cards on screen, so that no notification is raised for them while the window has the focus.
 #[tauri::command]
 #[specta::specta]
-pub fn set_visible_interrupts(desk: State<'_, Desk>, ids: Vec<CardKey>) {
-    desk.set_visible(ids);
+pub fn set_visible_interrupts(handle: AppHandle, desk: State<'_, Desk>, ids: Vec<CardKey>) {
+    notify::perform_soon(&handle, desk.set_visible(ids));
 }
 
 fn web_page(url: &str) -> Answered<String> {

@@ -11,7 +11,7 @@ use tauri::async_runtime::JoinHandle;
 use tauri::ipc::Channel;
 
 pub use crate::notice::CardKey;
-use crate::notice::{Notices, Sight};
+use crate::notice::{Do, Notices, Sight};
 
 /// What the shell says while no page listens is kept up to this many, so that a click during a reload is not lost.
 const KEPT_EVENTS: usize = 20;
@@ -87,12 +87,19 @@ impl Desk {
         lock(&self.sight).cards.clear();
     }
 
-    pub fn set_focused(&self, focused: bool) {
+    pub fn set_focused(&self, focused: bool) -> Vec<Do> {
         lock(&self.sight).focused = focused;
+        self.seen()
     }
 
-    pub fn set_visible(&self, cards: Vec<CardKey>) {
+    pub fn set_visible(&self, cards: Vec<CardKey>) -> Vec<Do> {
         lock(&self.sight).cards = cards;
+        self.seen()
+    }
+
+    fn seen(&self) -> Vec<Do> {
+        let sight = self.sight();
+        self.notices().seen(&sight)
     }
 
     pub fn sight(&self) -> Sight {

@@ -16,7 +16,7 @@ use specta::Type;
 const BURST: usize = 3;
 const BURST_MS: i64 = 5_000;
 /// In a focused window the card of a new question may be about to appear: the window gets this long to show it.
-pub const GRACE_MS: i64 = 600;
+pub const GRACE_MS: i64 = 1_000;
 /// A question longer than this is not shown whole, so it is not answered from the notification either.
 const QUESTION_CHARS: usize = 300;
 const LABEL_CHARS: usize = 40;
@@ -164,6 +164,17 @@ impl Notices {
             }
         }
         self.announce(&fresh, now, &mut todo);
+        todo
+    }
+
+    /// The window shows these cards now: their notifications have done their work.
+    pub fn seen(&mut self, sight: &Sight) -> Vec<Do> {
+        let mut todo = Vec::new();
+        for key in sight.cards.iter().filter(|key| sight.sees(key) && self.always.as_ref() != Some(&key.session_id)) {
+            if let Some(id) = self.open.get_mut(key).and_then(|open| open.notice.take()) {
+                self.withdraw_unused(id, &mut todo);
+            }
+        }
         todo
     }
 

@@ -245,10 +245,20 @@ fn a_question_closed_within_that_moment_is_not_announced() {
 }
 
 #[test]
+fn looking_at_the_card_withdraws_its_notification() {
+    let mut notices = notices();
+    notices.changed(&[asks("int-1")], false, START, &unseen());
+    assert_eq!(notices.seen(&sees("int-1", false)), []);
+    assert_eq!(notices.seen(&sees("int-1", true)), [Do::Withdraw(1)]);
+    assert_eq!(notices.seen(&sees("int-1", true)), []);
+}
+
+#[test]
 fn the_first_runs_question_is_announced_even_with_its_card_on_screen() {
     let mut notices = notices();
     notices.announce_always("sesn_1".into());
     assert_eq!(notices.changed(&[asks("int-1")], false, START, &sees("int-1", true)).len(), 1);
+    assert_eq!(notices.seen(&sees("int-1", true)), []);
 }
 
 #[test]

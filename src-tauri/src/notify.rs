@@ -72,6 +72,13 @@ async fn until(due: Option<Millis>) {
     }
 }
 
+pub fn perform_soon(handle: &AppHandle, todo: Vec<Do>) {
+    if !todo.is_empty() {
+        let handle = handle.clone();
+        tauri::async_runtime::spawn(async move { perform(&handle, todo).await });
+    }
+}
+
 async fn perform(handle: &AppHandle, todo: Vec<Do>) {
     for step in todo {
         match step {

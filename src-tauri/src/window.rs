@@ -5,6 +5,7 @@ use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{AppHandle, Manager as _, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder, WindowEvent};
 
 use crate::desk::Desk;
+use crate::notify;
 
 const MAIN: &str = "main";
 pub const FAILURE: &str = "failure";
@@ -26,7 +27,8 @@ pub fn open_main(app: &tauri::App) -> tauri::Result<WebviewWindow> {
     let handle = app.handle().clone();
     window.on_window_event(move |event| {
         if let WindowEvent::Focused(focused) = event {
-            handle.state::<Desk>().set_focused(*focused);
+            let todo = handle.state::<Desk>().set_focused(*focused);
+            notify::perform_soon(&handle, todo);
         }
     });
     Ok(window)

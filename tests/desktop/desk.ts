@@ -109,12 +109,6 @@ export class Desk {
     return Number(await this.run("dunstctl", "count", "displayed"));
   }
 
-  /** How many notifications came at all. */
-  async notified(): Promise<number> {
-    const counts = (await this.run("dunstctl", "count")).matchAll(/: *(\d+)/g);
-    return [...counts].reduce((sum, count) => sum + Number(count[1]), 0);
-  }
-
   /** Calls dunst's menu over D-Bus and takes the action whose line contains `choice`. Gives all lines that were offered. */
   async invoke(choice: string): Promise<string> {
     const log = join(this.home.folder, "actions.txt");
@@ -141,8 +135,17 @@ export class Desk {
 
   /** The app is gone at once, as by a power cut. */
   async kill(): Promise<void> {
+    await this.signal("SIGKILL");
+  }
+
+  /** The app is asked to end, as when the person logs out. */
+  async end(): Promise<void> {
+    await this.signal("SIGTERM");
+  }
+
+  private async signal(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     const pid = this.app();
-    process.kill(pid, "SIGKILL");
+    process.kill(pid, signal);
     await until("the app is gone", () => (executable(pid) === APP ? undefined : true));
     await this.close();
   }

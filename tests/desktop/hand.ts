@@ -11,6 +11,12 @@ export interface TreeRow {
   head: boolean;
 }
 
+/** A field by its label, wherever that stands. */
+function named(label: string): string {
+  const name = JSON.stringify(label);
+  return `//*[self::input or self::textarea][@aria-label=${name} or @id=//label[normalize-space(.)=${name}]/@for or ancestor::label[starts-with(normalize-space(.), ${name})]]`;
+}
+
 export class Hand {
   constructor(private readonly window: Window) {}
 
@@ -37,13 +43,13 @@ export class Hand {
   }
 
   async type(label: string, text: string): Promise<void> {
-    const field = this.window.$(`//*[self::input or self::textarea][@aria-label=${JSON.stringify(label)}]`);
+    const field = this.window.$(named(label));
     await field.waitForEnabled({ timeout: 20_000, timeoutMsg: `no field: ${label}` });
     await field.setValue(text);
   }
 
   async field(label: string): Promise<string> {
-    const field = this.window.$(`//*[self::input or self::textarea][@aria-label=${JSON.stringify(label)}]`);
+    const field = this.window.$(named(label));
     await field.waitForExist({ timeout: 20_000, timeoutMsg: `no field: ${label}` });
     return field.getValue();
   }

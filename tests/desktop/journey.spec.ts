@@ -106,7 +106,7 @@ test("the first run's question is answered from a notification, and nothing is l
     await hand.becomes("waiting for you (1)");
     await hand.answer("Send");
     await hand.becomes("idle");
-    expect(await desk.notified(), "no notification for a card on screen in the focused window").toBe(0);
+    expect(await desk.displayed(), "no notification for a card on screen in the focused window").toBe(0);
     await desk.screenshot("12-goes-on");
   });
 

@@ -1,4 +1,4 @@
-// Starts that cannot succeed say why, in a window.
+// How the app starts and ends: once, cleanly, and with a reason in a window where it cannot.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,5 +42,31 @@ test("a database that another engine holds is left alone, and its holder is name
   await until("another app holds the database", () => (existsSync(`${database}.operator`) ? true : undefined));
   expect(desk.app()).not.toBe(first);
   await desk.kill();
+  home.remove();
+});
+
+test("a second start brings the first window forward and ends", async () => {
+  const home = new Home();
+  const desk = await Desk.start(home);
+  await new Hand(desk.window).reads("Engine running");
+  const first = desk.app();
+  await desk.run(join(home.binaries, "holdpoint-desktop"));
+  expect(desk.app()).toBe(first);
+  await desk.close();
+  home.remove();
+});
+
+test("asked to end by the system, the app lets the database go first", async () => {
+  const home = new Home();
+  const desk = await Desk.start(home);
+  await new Hand(desk.window).reads("This agent stopped to ask you");
+  const operator = join(home.data, "holdpoint.db.operator");
+  expect(existsSync(operator), "an open engine says where it is").toBe(true);
+  await desk.end();
+  expect(existsSync(operator), "a closed one does not").toBe(false);
+
+  const again = await Desk.start(home);
+  await new Hand(again.window).reads("1 waiting");
+  await again.close();
   home.remove();
 });
