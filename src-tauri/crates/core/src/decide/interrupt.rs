@@ -179,6 +179,7 @@ impl Step<'_, '_, '_> {
         }
         if !active {
             self.end_left_turn(turn.as_ref());
+            self.drop_stranded();
             return None;
         }
         if unconfigured {

@@ -174,6 +174,12 @@ impl Step<'_, '_, '_> {
         for (kind, id) in stranded {
             self.void(kind, &id);
         }
+        self.drop_stranded();
+        self.end_left_turns();
+    }
+
+    /// Decisions on a branch that was left, unless a question open there keeps them.
+    pub(super) fn drop_stranded(&mut self) {
         let dropped: Vec<_> = self
             .s
             .decisions
@@ -185,7 +191,6 @@ impl Step<'_, '_, '_> {
         for id in dropped {
             self.emit(Payload::DecisionDropped { id });
         }
-        self.end_left_turns();
     }
 
     fn new_state(&mut self, state: Value) {

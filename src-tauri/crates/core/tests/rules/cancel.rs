@@ -301,3 +301,16 @@ fn the_forecast_names_what_a_cancel_ends() {
     story.cancels();
     assert!(!forecast_cancel(story.s()).run);
 }
+
+#[test]
+fn a_cancelled_call_that_no_reply_asked_for_is_not_waited_for_p11_q12() {
+    let mut story = Story::helper();
+    story.chats("t0", "hi", "Hello.");
+    story.acts("work");
+    story.answers(json!({"actions": [{"type": "tool.call", "name": "slow"}]}));
+    story.cancels();
+    assert_eq!(story.s().pending_calls(), 0);
+    story.opens("t", &[("x", "slow", "{}")]);
+    story.settles("x", "X");
+    assert_eq!(story.asked()["proposed"]["actions"][0]["type"], "llm.call");
+}

@@ -508,3 +508,21 @@ fn the_turn_of_a_held_branch_may_end_in_the_order_of_its_answers_i100_t16() {
     let ended = story.last("turn.completed");
     assert_eq!((&ended["turn_id"], &ended["data"]), (&json!("t"), &json!(5)));
 }
+
+#[test]
+fn an_answer_without_a_turn_is_dropped_with_the_last_question_of_its_branch_i35_i76_t9() {
+    let mut story = Story::helper();
+    story.chats("t0", "start", "Hello.");
+    story.raises("a");
+    story.raises("b");
+    story.resumes("a", json!(1));
+    story.view(Some("t2"), vec![user("u", "elsewhere")]).expect("it escapes");
+    story.until("client.messages");
+    story.accepts();
+    assert_eq!(story.waiting(), ["interrupt.resumed"]);
+    story.skip();
+    story.resumes("b", json!(2));
+    story.expect(&["session.interrupt_resumed b", "decision.dropped interrupt.resumed"]);
+    finishes(&mut story);
+    assert_eq!((story.turn(), story.waiting()), (None, Vec::<String>::new()));
+}
