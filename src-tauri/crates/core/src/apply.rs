@@ -352,6 +352,9 @@ impl Session {
             turn.error = error.cloned();
             turn.seq = event.seq;
         }
+        // Nobody records what its calls ended with any more.
+        let calls = &self.calls;
+        self.pending.retain(|index| calls[*index].status.is_open() || calls[*index].turn_id.as_ref() != Some(id));
         if self.current.as_ref() == Some(id) {
             self.current = None;
             self.restore_suspended(event.seq);
@@ -420,6 +423,9 @@ impl Session {
         if let Some(since) = call.frozen_since {
             call.total_from = call.total_from.plus(event.at.0 - since.0);
             call.frozen_since = Some(event.at);
+        }
+        if call.status == CallStatus::Pending && call.handler == Handler::Server {
+            call.total_from = call.total_from.plus(slept_through(call.clock(), event.at));
         }
         if call.error_is_final(retryable, event.at) {
             self.end_call(event, kind, id, CallStatus::Failed, Some(error));
@@ -496,6 +502,8 @@ impl Session {
     fn fail_decision(&mut self, at: Millis, id: &str, error: &ErrorInfo, retryable: bool) {
         let policy = self.worker_retry.clone();
         let Some(decision) = self.decision_mut(id) else { return };
+        let slept = slept_through(decision.deadline, at);
+        decision.first_sent_at = decision.first_sent_at.map(|from| from.plus(slept));
         if decision.error_is_final(&policy, retryable, at) {
             self.remove_decision(id);
             return;
@@ -572,6 +580,12 @@ impl Session {
             }
         }
     }
+}
+
+/// How long the engine was down behind the end of an attempt: nobody worked then, so it is no part of the total time (D-2, D-3). An
+/// engine that runs ends an attempt at its deadline.
+fn slept_through(deadline: Option<Millis>, at: Millis) -> i64 {
+    deadline.map_or(0, |end| (at.0 - end.0).max(0))
 }
 
 impl Decision {

@@ -621,6 +621,26 @@ fn a_start_sends_again_what_was_under_way_at_once_d3_q41() {
 }
 
 #[test]
+fn a_long_stop_of_the_engine_is_nobodys_time_d2_d3() {
+    let mut story = Story::helper();
+    story.says("t", "hi");
+    story.accepts();
+    story.passes(14 * 3_600_000);
+    story.recovers();
+    assert_eq!((story.asked_kind(), story.turn()), (Some("client.messages"), Some("t")), "sent again at once");
+    story.worker_fails(ErrorCode::WorkerUnreachable, true);
+    story.advance(8_000);
+    assert_eq!(story.asked()["attempts"], 3, "and it has the rest of its time");
+    story.accepts();
+    story.passes(14 * 3_600_000);
+    story.recovers();
+    assert_eq!(story.model_call().1, 2);
+    story.model_fails(true, None);
+    story.advance(8_000);
+    assert_eq!(story.model_call().1, 3);
+}
+
+#[test]
 fn a_paused_session_is_still_paused_after_a_start_i25_i42() {
     let mut story = Story::helper();
     story.opens("t", &[("x", "slow", "{}")]);
