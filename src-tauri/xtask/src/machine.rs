@@ -1,6 +1,7 @@
 //! Which machine this is, and how software gets onto it.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::shell::{Shell, which};
 
@@ -122,14 +123,24 @@ pub fn has_display(platform: Platform) -> bool {
 }
 
 /// The folder of a node that npm installed here because the platform's own was too old.
-pub fn own_node() -> std::path::PathBuf {
+pub fn own_node() -> PathBuf {
     crate::target().join("xtask-tools").join("node")
 }
 
-/// Puts the tools that live in the target folder in front of `PATH`.
-pub fn path_with_own_tools() -> std::ffi::OsString {
-    let tools = crate::target().join("xtask-tools");
-    let own = [tools.join("bin"), own_node().join(Path::new("node_modules/node/bin"))];
+/// The npm package that holds nothing but the node of this kind of machine.
+pub fn own_node_package() -> String {
+    let processor = match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    format!("node-{}-{processor}", std::env::consts::OS)
+}
+
+/// `PATH`, with the tools that live in the target folder in front.
+pub fn path_with_own_tools() -> OsString {
+    let modules = own_node().join("node_modules");
+    let own = [crate::target().join("xtask-tools/bin"), modules.join(own_node_package()).join("bin"), modules.join(".bin")];
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = own.into_iter().filter(|folder| folder.is_dir()).chain(std::env::split_paths(&path));
     std::env::join_paths(all).unwrap_or(path)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::failure::Outcome;
-use crate::machine::{Platform, own_node};
+use crate::machine::{Platform, own_node, own_node_package};
 use crate::need::has_chromium;
 use crate::shell::Shell;
 
@@ -16,9 +16,11 @@ pub fn node_is_new_enough() -> bool {
     Shell::new("node").arg("--version").output().as_deref().and_then(major).is_some_and(|major| major >= NODE_MAJOR)
 }
 
-/// Fetches a node into the target folder, through npm, which any older node can do.
+/// Fetches a node into the target folder, through npm, which any older node can do; and an npm with it, because Debian's own
+/// runs on Debian's node only.
 pub fn fetch_node() -> Shell {
-    Shell::npm(&crate::root()).words("install --no-save --no-audit --no-fund --prefix").arg(own_node()).arg(format!("node@{NODE_MAJOR}"))
+    let install = Shell::npm(&crate::root()).words("install --no-save --no-audit --no-fund --prefix").arg(own_node());
+    install.arg(format!("{}@{NODE_MAJOR}", own_node_package())).arg("npm@10")
 }
 
 /// Whether what the lock file asks for is not what was installed last.
