@@ -65,9 +65,15 @@ function applyPatch(state: State, patch: SessionPatch): State {
 function foldNodes(before: Followed | null, patch: SessionPatch): Pick<Followed, "nodes" | "nodeById"> {
   if (before !== null && patch.nodes.length === 0) return { nodes: before.nodes, nodeById: before.nodeById };
   const nodeById = new Map(before?.nodeById);
+  // A whole session: 100,000 look-ups for nodes that cannot be known yet are spared.
+  if (before === null) {
+    for (const node of patch.nodes) nodeById.set(node.id, node);
+    if (nodeById.size === patch.nodes.length) return { nodes: patch.nodes, nodeById };
+    return { nodes: [...nodeById.values()], nodeById };
+  }
   const fresh = patch.nodes.filter((node) => !nodeById.has(node.id));
   for (const node of fresh) nodeById.set(node.id, node);
-  return { nodes: [...(before?.nodes ?? []), ...fresh], nodeById };
+  return { nodes: [...before.nodes, ...fresh], nodeById };
 }
 
 function upsert<Row>(before: ReadonlyMap<string, Row> | undefined, rows: readonly Row[], id: (row: Row) => string): ReadonlyMap<string, Row> {
