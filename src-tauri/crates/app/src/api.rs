@@ -141,7 +141,7 @@ impl App {
     /// H-8.
     pub async fn session(&self, caller: &Caller, id: &str) -> Answered<Value> {
         let session = self.readable(caller, id).await?;
-        let usage = self.inner.store.session_row(&session)?.map(|row| usage(&row)).unwrap_or_default();
+        let usage = self.usage_below(&session).await?;
         let shown = self.inner.engine.read(&session, |state| session_shape(state, usage)).await?;
         shown.ok_or_else(|| Failure::no_session(id))
     }

@@ -18,6 +18,9 @@ pub enum Failure {
     /// It is not there, and no rule has a code for it (N-12: 404).
     #[error("{0}")]
     NotFound(String),
+    /// The delegate to be stopped has ended (TH-26).
+    #[error("{0}")]
+    NotRunning(String),
     /// The database refused.
     #[error("{0}")]
     Storage(StoreError),
@@ -46,6 +49,7 @@ impl Failure {
             Self::Rejected(rejection) => rejection.code.http_status(),
             Self::WrongShape(_) => 422,
             Self::NotFound(_) => 404,
+            Self::NotRunning(_) => 409,
             Self::Storage(StoreError::BadCursor) => 400,
             Self::Storage(StoreError::Full) => 507,
             Self::Storage(_) => 500,
@@ -58,6 +62,7 @@ impl Failure {
             Self::Rejected(rejection) => json!(rejection.code).as_str().unwrap_or("invalid_request").to_owned(),
             Self::WrongShape(_) | Self::Storage(StoreError::BadCursor) => "invalid_request".to_owned(),
             Self::NotFound(_) => "not_found".to_owned(),
+            Self::NotRunning(_) => "thread_not_running".to_owned(),
             Self::Storage(StoreError::Full) => "storage_full".to_owned(),
             Self::Storage(_) => "failed".to_owned(),
             Self::Unavailable(_) => "unavailable".to_owned(),

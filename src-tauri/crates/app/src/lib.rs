@@ -15,9 +15,12 @@ mod input;
 pub mod keys;
 pub mod ops;
 pub mod paths;
+mod rate;
 pub mod sample;
 pub mod stream;
+pub mod threads;
 pub mod token;
+mod versions;
 pub mod wire;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +38,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::{Config, ConfigError};
 use crate::effects::{Effects, EffectsError};
 use crate::error::Failure;
+use crate::threads::Threads;
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -80,6 +84,7 @@ struct Inner {
     engine: Engine,
     store: Store,
     effects: Arc<Effects>,
+    threads: Threads,
     options: Options,
     loaded: RwLock<Arc<Loaded>>,
     /// Bumped with every (un)successful reading of the configuration file.
@@ -116,6 +121,8 @@ impl App {
             None => store.meta_or("client_token_secret", keys::new_api_key()).await.map_err(store_error)?,
         };
         effects.attach(store.clone());
+        let threads = Threads::new(&store).map_err(store_error)?;
+        threads.note(&loaded.config.engine, &store).await.map_err(store_error)?;
         let engine_config = Arc::new(loaded.config.engine.clone());
         let connectors = Arc::new(effects.connectors());
         let opened = Engine::open(store.clone(), engine_config, effects.clone(), effects.clone(), connectors).await;
@@ -124,6 +131,7 @@ impl App {
             engine,
             store,
             effects,
+            threads,
             options,
             loaded: RwLock::new(Arc::new(loaded)),
             config_changed: watch::Sender::new(0),
@@ -192,7 +200,7 @@ impl App {
     }
 
     /// Reads the file again. The last good configuration stays in force when it is broken.
-    fn reload(&self) {
+    async fn reload(&self) {
         let (next, changed) = match load(&Options { lenient: false, ..self.inner.options.clone() }) {
             Ok(next) => match self.inner.effects.replace(&next.config) {
                 Ok(()) => (next, true),
@@ -204,6 +212,9 @@ impl App {
             tracing::warn!(%error, "the configuration file is broken; the last good one stays in force");
         }
         if changed {
+            if let Err(error) = self.inner.threads.note(&next.config.engine, &self.inner.store).await {
+                tracing::error!(%error, "the versions of the agents cannot be kept");
+            }
             self.inner.engine.set_config(Arc::new(next.config.engine.clone()));
             self.check_workers();
         }
@@ -236,7 +247,7 @@ impl App {
                     _ = tick.tick() => {}
                 }
                 if modified(&app.inner.options.config) != app.loaded().modified {
-                    app.reload();
+                    app.reload().await;
                 }
             }
         });

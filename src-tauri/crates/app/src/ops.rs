@@ -14,6 +14,8 @@
 //! list_sessions(before: Option<Time>, limit: u32)    -> Vec<SessionRow>            older ones, newest first
 //! list_interrupts(state: "open"|"closed"|"all", before: Option<Time>, limit: u32) -> Vec<InterruptRow>
 //! events(session_id, after_seq, limit)               -> Vec<EventRow>
+//! threads(session_id)                                -> Vec<ThreadRow>             of the whole session, whichever thread is named
+//! interrupt_thread(command_id, session_id, thread_session_id, reason) -> ()        empty reason: the default sentence
 //! save_draft(Draft) / delete_draft(key)              -> ()
 //! save_settings(Json)                                -> ()
 //! snooze(Snoozed) / unsnooze(session_id, interrupt_id) -> ()

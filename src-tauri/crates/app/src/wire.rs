@@ -2,7 +2,7 @@
 //!
 //! State arrives by the feed only: a command returns a receipt and nothing else.
 
-use holdpoint_view::row::{InterruptRow, Json, Outcome, Seq, SessionPatch, SessionRow, Time};
+use holdpoint_view::row::{InterruptRow, Json, Outcome, Seq, SessionPatch, SessionRow, Time, UsageRow};
 use serde::{Deserialize, Serialize};
 use specta::Type;
 
@@ -244,6 +244,30 @@ pub enum Frame {
         agents: Vec<AgentRow>,
         config_error: Option<String>,
     },
+}
+
+/// One thread of a session: the session itself or a delegate at any depth, in the order of their making.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type)]
+pub struct ThreadRow {
+    pub session_id: String,
+    /// Null: the primary thread.
+    pub parent_session_id: Option<String>,
+    /// 0 for the primary thread.
+    pub depth: u32,
+    pub agent_id: String,
+    pub title: String,
+    /// `running` | `idle` | `completed` | `failed` | `interrupted` (TH-38).
+    pub status: String,
+    /// A question of this thread pauses it.
+    pub waiting: bool,
+    /// Of this thread's own model calls.
+    pub usage: UsageRow,
+    pub created_at: Time,
+    pub ended_at: Option<Time>,
+    /// Milliseconds that its finished turns took.
+    pub ran_ms: Seq,
+    /// Start of the turn that runs.
+    pub running_since: Option<Time>,
 }
 
 /// One event as the log inspector shows it.

@@ -1,7 +1,7 @@
 //! Who calls (B-7, H-1): a missing or bad credential is 401, one of too low rank for the path 403; a higher one may use lower paths.
 
 use axum::extract::FromRequestParts;
-use axum::http::{header, request::Parts};
+use axum::http::{HeaderMap, header, request::Parts};
 use holdpoint_app::caller::Caller;
 use holdpoint_app::error::Failure;
 use holdpoint_core::event::Rank;
@@ -21,15 +21,15 @@ fn caller(parts: &Parts, api: &Api, least: Rank) -> Result<Caller, Refused> {
     if !api.auth {
         return Ok(Caller::operator());
     }
-    let caller = api.app.authenticate(bearer(parts))?;
+    let caller = api.app.authenticate(bearer(&parts.headers))?;
     if caller.rank < least {
         return Err(Failure::refuse(Code::AccessDenied, "this credential's rank is too low for this path").into());
     }
     Ok(caller)
 }
 
-fn bearer(parts: &Parts) -> Option<&str> {
-    let (scheme, token) = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 

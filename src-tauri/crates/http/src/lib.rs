@@ -97,6 +97,7 @@ pub fn router(app: App, auth: bool) -> Router {
         .merge(routes::machine::routes())
         .merge(routes::admin::routes())
         .merge(routes::desktop::routes())
+        .merge(routes::threads_v1::routes(&api))
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
         .layer(DefaultBodyLimit::max(BODY_BYTES))

@@ -4,3 +4,4 @@ pub(crate) mod admin;
 pub(crate) mod client;
 pub(crate) mod desktop;
 pub(crate) mod machine;
+pub(crate) mod threads_v1;

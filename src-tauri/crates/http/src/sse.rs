@@ -29,14 +29,18 @@ pub(crate) async fn session_events(
     admin: bool,
 ) -> Answer<Response> {
     let from = position(query, headers)?;
-    let items = api.app.session_stream(caller, session, from, admin).await?;
-    Ok(respond(items.map(|item| match item {
+    Ok(session_items(api.app.session_stream(caller, session, from, admin).await?))
+}
+
+/// E-6.
+pub(crate) fn session_items(items: impl Stream<Item = Item> + Send + 'static) -> Response {
+    respond(items.map(|item| match item {
         Item::Event { seq, envelope } => {
             let kind = envelope["payload"]["type"].as_str().unwrap_or("message").to_owned();
             data(Event::default().id(seq.to_string()).event(kind), &envelope)
         }
         Item::Delta(frame) => data(Event::default().event("llm.token.delta"), &frame),
-    })))
+    }))
 }
 
 /// One frame per `data:` line.
@@ -56,7 +60,7 @@ fn respond(events: impl Stream<Item = Event> + Send + 'static) -> Response {
 }
 
 /// E-7: the header wins. An empty header is what a browser sends before the first event.
-fn position(query: &Query, headers: &HeaderMap) -> Result<From, Failure> {
+pub(crate) fn position(query: &Query, headers: &HeaderMap) -> Result<From, Failure> {
     let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?")).filter(|id| !id.is_empty());
     let number = |text: &str, name: &str| text.parse::<u64>().map_err(|_| Failure::invalid(format!("{name} is a number of an event")));
     let after_seq = match (header, query.get("after_seq")) {

@@ -95,6 +95,21 @@ struct OneInterrupt {
     interrupt_id: String,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneSession {
+    session_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneThread {
+    command_id: String,
+    session_id: String,
+    thread_session_id: String,
+    reason: String,
+}
+
 /// Arguments that are one record may come bare, or under the name they have in [`holdpoint_app::ops`].
 fn record<T: DeserializeOwned>(body: Value, name: &str) -> Result<T, Refused> {
     match body {
@@ -134,6 +149,11 @@ async fn operation(State(api): State<Api>, _: Operator, Path(operation): Path<St
         "events" => {
             let Events { session_id, after_seq, limit } = args(body)?;
             told(app.events(session_id, after_seq, limit).await)
+        }
+        "threads" => told(app.threads(args::<OneSession>(body)?.session_id).await),
+        "interrupt_thread" => {
+            let OneThread { command_id, session_id, thread_session_id, reason } = args(body)?;
+            told(app.interrupt_thread(command_id, session_id, thread_session_id, reason).await)
         }
         "save_draft" => told(app.save_draft(record::<Draft>(body, "draft")?).await),
         "delete_draft" => told(app.delete_draft(args::<OneKey>(body)?.key).await),
