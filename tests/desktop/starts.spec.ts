@@ -1,6 +1,6 @@
 // How the app starts and ends: once, cleanly, and with a reason in a window where it cannot.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@playwright/test";
 import { Desk, Home } from "./desk.ts";
@@ -68,5 +68,26 @@ test("asked to end by the system, the app lets the database go first", async () 
   const again = await Desk.start(home);
   await new Hand(again.window).reads("1 waiting");
   await again.close();
+  home.remove();
+});
+
+test("a database of a newer Holdpoint is refused and left as it is", async () => {
+  const home = new Home();
+  const first = await Desk.start(home);
+  await new Hand(first.window).reads("This agent stopped to ask you");
+  await first.end();
+  const file = join(home.data, "holdpoint.db");
+  const database = readFileSync(file);
+  // SQLite keeps the schema's version in its header, 60 bytes from the start.
+  database.writeUInt32BE(9_999, 60);
+  writeFileSync(file, database);
+
+  const desk = await Desk.start(home);
+  const hand = new Hand(desk.window);
+  await hand.reads("Holdpoint could not start");
+  await hand.reads("update Holdpoint");
+  await desk.screenshot("newer-database");
+  await desk.close();
+  expect(readFileSync(file).equals(database)).toBe(true);
   home.remove();
 });
