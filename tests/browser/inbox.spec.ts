@@ -121,6 +121,21 @@ test("a question answered elsewhere settles on its card and says how", async ({ 
   await expect(desk.page.locator('[data-interrupt-card="closed"]')).toContainText("Approve");
 });
 
+test("an answer held back for undoing is taken back by its key, and nothing was sent", async ({ desk }) => {
+  await desk.engine.call("save_settings", { settings: { undo_ms: 60_000 } });
+  const session = await desk.asked("options");
+  await desk.open("/inbox");
+  await desk.page.getByRole("link", { name: /Drop 3 indexes/ }).first().click();
+  await desk.armed();
+  await desk.page.keyboard.press("2");
+  await expect(desk.page.getByText(/“Only on staging” to/)).toBeVisible();
+  await desk.screen("inbox-undo");
+  await desk.page.keyboard.press("u");
+  await expect(desk.page.getByText(/“Only on staging” to/)).toBeHidden();
+  expect((await desk.openInterrupts()).map((row) => row.interrupt_id)).toEqual(["int_options"]);
+  expect((await desk.events(session)).map((event) => event.type)).not.toContain("session.interrupt_resumed");
+});
+
 test("an empty inbox says what happened last", async ({ desk }) => {
   await desk.open("/inbox");
   await desk.screen("inbox-empty");

@@ -88,6 +88,24 @@ test("a failed run says so and why (K-16, P-12)", async ({ desk }) => {
   await desk.screen("session-failed");
 });
 
+test("a message that is not taken comes back with its reason", async ({ desk }) => {
+  const session = await desk.session("plain", "Hello");
+  await desk.open(`/sessions/${session}`);
+  await expect(desk.status()).toHaveText(/idle/);
+  await desk.engine.kill();
+  const box = desk.page.getByRole("textbox", { name: "Message" });
+  await box.fill("Are you there?");
+  await box.press("Enter");
+  await expect(desk.page.getByRole("alert").filter({ hasText: "Not sent:" })).toBeVisible();
+  await expect(box).toHaveValue("Are you there?");
+  await desk.screen("session-not-sent");
+  await desk.engine.up();
+  await box.press("Enter");
+  // It asks for a lost engine at most every five seconds.
+  await expect(desk.message(3), "without a reload the page finds the engine again").toContainText("Are you there?", { timeout: 15_000 });
+  await expect(desk.message(4)).toContainText("Noted.");
+});
+
 test("a draft in the composer survives a reload", async ({ desk }) => {
   const session = await desk.session("plain", "Hello");
   await desk.open(`/sessions/${session}`);
