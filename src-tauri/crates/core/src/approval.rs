@@ -35,6 +35,9 @@ fn gate<'a>(session: &Session, config: &AgentConfig, call: &'a ToolCall) -> Opti
         Approve::Always => true,
     };
     let arguments = connector::arguments(&call.function.arguments).filter(|_| asks)?;
+    if connector::misfit(tool.tool, &arguments).is_some() {
+        return None;
+    }
     Some(Gate { call, connection: tool.path.clone(), risk: tool.tool.risk(), arguments })
 }
 
@@ -187,7 +190,9 @@ mod tests {
 
     #[test]
     fn only_approved_true_approves_m14() {
-        for yes in [json!({"approved": true}), json!({"status": "resolved", "payload": {"approved": true}, "responder": {"channel": "cli"}})] {
+        for yes in
+            [json!({"approved": true}), json!({"status": "resolved", "payload": {"approved": true}, "responder": {"channel": "cli"}})]
+        {
             assert!(approves(Some(&yes)), "{yes}");
         }
         for no in [

@@ -261,6 +261,17 @@ pub fn catalogue<'a>(session: &'a Session, config: &AgentConfig, fetches: &Fetch
     tools
 }
 
+/// Names that two tools claim, and that no connection's tool therefore has (M-5).
+pub fn dropped(session: &Session, config: &AgentConfig) -> Vec<String> {
+    let fetches = current(session, config);
+    let kept: HashSet<String> = catalogue(session, config, &fetches).into_iter().map(|tool| tool.name).collect();
+    let mut names: Vec<String> = offered(session, config, &fetches).into_iter().map(|tool| tool.name).collect();
+    names.retain(|name| !kept.contains(name));
+    names.sort();
+    names.dedup();
+    names
+}
+
 fn offered<'a>(session: &'a Session, config: &AgentConfig, fetches: &Fetches) -> Vec<ConnectorTool<'a>> {
     let mut all = Vec::new();
     for entry in entries(config) {
@@ -426,14 +437,19 @@ pub fn unknown_question(session: &Session, call: &Call) -> Value {
     })
 }
 
+/// How the arguments miss the tool's schema, if they do.
+pub fn misfit(tool: &ServerTool, arguments: &Map<String, Value>) -> Option<String> {
+    crate::proposal::violation(tool.input.as_ref()?, &Value::Object(arguments.clone()))
+}
+
 /// What keeps a call from being sent at all (K-2): arguments that are none, or do not fit.
 pub fn input_error(session: &Session, call: &Call) -> Option<ErrorInfo> {
-    let error = |message: String| Some(ErrorInfo { param: Some("input".to_owned()), ..ErrorInfo::new(ErrorCode::InvalidResponse, message) });
+    let error =
+        |message: String| Some(ErrorInfo { param: Some("input".to_owned()), ..ErrorInfo::new(ErrorCode::InvalidResponse, message) });
     let Some(arguments) = arguments(&call.arguments) else {
         return error(format!("the arguments of {} are not a JSON object", call.name));
     };
-    let schema = tool_of(session, call).and_then(|tool| tool.tool.input.clone())?;
-    let problem = crate::proposal::violation(&schema, &Value::Object(arguments))?;
+    let problem = misfit(tool_of(session, call)?.tool, &arguments)?;
     error(format!("the arguments of {} do not fit its schema: {problem}", call.name))
 }
 

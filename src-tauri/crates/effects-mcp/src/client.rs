@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use holdpoint_core::message::{ErrorCode, ErrorInfo, ToolResult};
 use holdpoint_runtime::runner::{ConnectorFailure, Failure, Listing};
+use rmcp::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, Peer, RoleClient, RunningService, serve_client_with_lifecycle};
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
-use rmcp::ClientHandler;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{ChildStderr, Command};
@@ -132,7 +132,12 @@ async fn log_stderr(connection: String, stderr: ChildStderr) {
     }
 }
 
-fn http_config(path: &str, url: &str, token: Option<&str>, header: Option<&str>) -> Result<StreamableHttpClientTransportConfig, ConnectorFailure> {
+fn http_config(
+    path: &str,
+    url: &str,
+    token: Option<&str>,
+    header: Option<&str>,
+) -> Result<StreamableHttpClientTransportConfig, ConnectorFailure> {
     let config = StreamableHttpClientTransportConfig::with_uri(url);
     Ok(match (token, header) {
         (None, _) => config,

@@ -34,7 +34,9 @@ pub fn of_start(path: &str, error: &ClientInitializeError, has_token: bool) -> C
         return unauthorized(path, has_token);
     }
     let retryable = matches!(error, ClientInitializeError::TransportError { .. } | ClientInitializeError::ConnectionClosed(_));
-    of_status(path, error).unwrap_or_else(|| failure(ErrorCode::ProviderError, format!("{path} does not answer as an MCP server: {}", chain(error)), retryable))
+    of_status(path, error).unwrap_or_else(|| {
+        failure(ErrorCode::ProviderError, format!("{path} does not answer as an MCP server: {}", chain(error)), retryable)
+    })
 }
 
 pub fn of_request(path: &str, error: &ServiceError, has_token: bool) -> ConnectorFailure {
@@ -48,9 +50,8 @@ pub fn of_request(path: &str, error: &ServiceError, has_token: bool) -> Connecto
             failed
         }
         ServiceError::TransportClosed => failure(ErrorCode::ProviderError, format!("the server of {path} ended while it was needed"), true),
-        ServiceError::TransportSend(_) => {
-            of_status(path, error).unwrap_or_else(|| failure(ErrorCode::ProviderError, format!("{path} cannot be reached: {}", chain(error)), true))
-        }
+        ServiceError::TransportSend(_) => of_status(path, error)
+            .unwrap_or_else(|| failure(ErrorCode::ProviderError, format!("{path} cannot be reached: {}", chain(error)), true)),
         other => failure(ErrorCode::ProviderError, format!("{path}: {other}"), false),
     }
 }

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
 use holdpoint_core::command::Command;
-use holdpoint_core::connector::{arguments, split_target};
+use holdpoint_core::connector::{arguments, dropped, split_target};
 use holdpoint_core::id::{CallId, SessionId};
 use holdpoint_core::state::Session;
 use tokio_util::sync::CancellationToken;
@@ -44,8 +44,17 @@ impl Engine {
                     Command::FetchFailed { path, attempt, error: failure.error, retryable: failure.retryable, auth }
                 }
             };
-            engine.report(session, command).await;
+            engine.report(session.clone(), command).await;
+            engine.warn_of_clashes(&session).await;
         });
+    }
+
+    /// M-5: who wrote the configuration is to know which tools nobody can call.
+    async fn warn_of_clashes(&self, session: &SessionId) {
+        let names = self.read(session, |session| session.config().map(|config| dropped(session, config)).unwrap_or_default()).await;
+        for tool in names.ok().flatten().unwrap_or_default() {
+            tracing::warn!(%session, tool, "two tools have this name, so the connection's is left out; set prefix_tools or a filter");
+        }
     }
 
     pub(crate) fn run_connector_call(&self, call: ConnectorCall, attempt: u32, token: CancellationToken) {

@@ -128,7 +128,8 @@ fn without_its_tools_the_turn_runs_and_the_model_is_told_m6_k12() {
         story.advance(4_000);
         assert_eq!(fetch_attempt(&story), Some(2), "K-12: two attempts");
         fetch_fails(&mut story, auth, true);
-        let line = told.map(|reason| format!("\n{}", json!({"mcp_server": "fs", "unavailable": true, "reason": reason}))).unwrap_or_default();
+        let line =
+            told.map(|reason| format!("\n{}", json!({"mcp_server": "fs", "unavailable": true, "reason": reason}))).unwrap_or_default();
         assert_eq!(story.requested_texts(), [format!("system: Be good.{line}"), "user: hi".to_owned()]);
         assert_eq!(story.request().tools.map(|tools| tools.len()), Some(4));
     }
@@ -171,6 +172,8 @@ fn own_names_win_and_shared_ones_go_to_nobody_m5() {
     }
     let names: Vec<String> = story.request().tools.into_iter().flatten().map(|tool| tool.name).collect();
     assert_eq!(names, ["look", "slow", "count", "pick", "only"]);
+    let config = story.s().config().expect("a config");
+    assert_eq!(holdpoint_core::connector::dropped(story.s(), config), ["both", "look"], "each dropped name is reported");
 }
 
 #[test]
@@ -206,7 +209,9 @@ fn a_worker_may_ask_for_the_tools_again_m6() {
     story.settles_down();
     story.replies(text("Hello."));
     story.until("turn.finished");
-    story.answers(json!({"actions": [{"type": "connector.sync", "path": "mcp.fs"}, {"type": "connector.sync", "path": "mcp.no"}, {"type": "done"}]}));
+    story.answers(
+        json!({"actions": [{"type": "connector.sync", "path": "mcp.fs"}, {"type": "connector.sync", "path": "mcp.no"}, {"type": "done"}]}),
+    );
     assert_eq!(story.all("connector.sync.requested").len(), 2);
     assert_eq!(story.turn(), None, "C-33: the turn does not wait for it to end");
 }
@@ -291,10 +296,12 @@ fn never_is_the_default_and_destructive_asks_about_marked_tools_only_m11() {
 
 #[test]
 fn a_call_that_cannot_be_sent_is_not_asked_about_m12_k2() {
-    let mut story = connected("solo", json!({"approve": "always"}));
-    asks_for(&mut story, &[("p", "fs__plain", "not json")]);
-    assert!(story.open_interrupts().is_empty());
-    assert_eq!(story.last("tool.call.errored")["error"]["code"], "invalid_response");
+    for call in [("p", "fs__plain", "not json"), ("w", "fs__write", r#"{"path": 1}"#)] {
+        let mut story = connected("solo", json!({"approve": "always"}));
+        asks_for(&mut story, &[call]);
+        assert!(story.open_interrupts().is_empty());
+        assert_eq!(story.last("tool.call.errored")["error"]["code"], "invalid_response");
+    }
 }
 
 #[test]
