@@ -138,5 +138,5 @@ async fn asked_to_end() {
 fn log_to_stderr() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("HOLDPOINT_LOG").unwrap_or_else(|_| "warn".into());
     // Fails only when a logger is set already, which then is as good.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false).try_init();
 }

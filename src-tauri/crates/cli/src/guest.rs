@@ -1,6 +1,7 @@
 //! A guest of a running engine (CL-2, CL-9): by its URL with an API key, or by the operator file beside its database.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
 use holdpoint_app::config::{self, Config};
@@ -10,6 +11,9 @@ use serde_json::Value;
 
 use crate::Ended;
 use crate::args::Target;
+
+/// An engine that says nothing for this long is stuck. Its streams say something every 15 seconds.
+const SILENCE: Duration = Duration::from_secs(40);
 
 pub(crate) struct Guest {
     http: Client,
@@ -46,7 +50,7 @@ impl Guest {
     }
 
     fn at(url: &str, token: Option<String>) -> Result<Self, Ended> {
-        let http = Client::builder().no_proxy().build().map_err(Ended::failed)?;
+        let http = Client::builder().no_proxy().connect_timeout(SILENCE).read_timeout(SILENCE).build().map_err(Ended::failed)?;
         Ok(Self { http, base: url.trim_end_matches('/').to_owned(), token })
     }
 
@@ -96,7 +100,11 @@ async fn answer(request: RequestBuilder, base: &str) -> Result<Value, Ended> {
 }
 
 fn unreachable(base: &str, error: &reqwest::Error) -> Ended {
-    let why = if error.is_connect() { "nothing answers there".to_owned() } else { error.to_string() };
+    let why = match error {
+        _ if error.is_timeout() => format!("no answer within {} seconds", SILENCE.as_secs()),
+        _ if error.is_connect() => "nothing answers there".to_owned(),
+        other => other.to_string(),
+    };
     Ended::failed(format!("{base}: {why}"))
 }
 

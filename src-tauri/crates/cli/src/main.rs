@@ -9,6 +9,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use crate::output::tell;
+
 /// CL-7 and their like for every command.
 pub(crate) mod exit {
     pub const FAILED: u8 = 1;
@@ -37,14 +39,14 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("holdpoint: {error}");
+            tell!("holdpoint: {error}");
             return ExitCode::from(exit::FAILED);
         }
     };
     match runtime.block_on(command::run(args)) {
         Ok(code) => ExitCode::from(code),
         Err(ended) => {
-            eprintln!("holdpoint: {}", ended.message);
+            tell!("holdpoint: {}", ended.message);
             ExitCode::from(ended.code)
         }
     }

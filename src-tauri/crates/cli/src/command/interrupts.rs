@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::Ended;
 use crate::args::{Interrupts, Resume};
 use crate::guest::Guest;
-use crate::output::{self, question, word};
+use crate::output::{self, question, say, word};
 
 pub(crate) async fn interrupts(command: Interrupts) -> Result<u8, Ended> {
     match command {
@@ -41,7 +41,7 @@ async fn open(guest: &Guest, session: Option<&str>) -> Result<Vec<Value>, Ended>
 
 fn list(items: &[Value], as_json: bool) {
     if as_json {
-        println!("{:#}", Value::from(items));
+        say!("{:#}", Value::from(items));
         return;
     }
     let cells = |row: &Value| {
@@ -70,7 +70,7 @@ async fn answer(resume: Resume) -> Result<u8, Ended> {
     });
     let told = guest.post("/api/client/sessions/input", &json!({"session_id": resume.session, "input": input})).await?;
     if told["resumed"] == true {
-        println!("answered");
+        say!("answered");
         return Ok(0);
     }
     let by = &told["closed"]["responder"];
@@ -78,9 +78,9 @@ async fn answer(resume: Resume) -> Result<u8, Ended> {
 }
 
 fn print_question(asked: &Value, offered: &[Value]) {
-    println!("{}", question(asked));
+    say!("{}", question(asked));
     for (index, option) in offered.iter().enumerate() {
-        println!("  {}. {}", index + 1, word(&option["label"]));
+        say!("  {}. {}", index + 1, word(&option["label"]));
     }
 }
 

@@ -1,7 +1,5 @@
 //! `run`: one input, its stream, exit (CL-6, CL-7). A guest of the running engine.
 
-use std::io::Write as _;
-
 use futures::StreamExt as _;
 use holdpoint_core::id::IdGen;
 use holdpoint_core::time::Millis;
@@ -10,7 +8,7 @@ use serde_json::{Value, json};
 use crate::Ended;
 use crate::args::{EventFormat, Run};
 use crate::guest::Guest;
-use crate::output;
+use crate::output::{self, say, tell};
 
 const PAUSED: u8 = 3;
 const WAITS_FOR_CLIENT: u8 = 4;
@@ -25,7 +23,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Ended> {
     };
     let receipt = guest.post("/api/client/sessions/input", &body).await?;
     let session = output::word(&receipt["session_id"]);
-    eprintln!("continue with: holdpoint run {} --session {session} \"…\"", args.agent);
+    tell!("continue with: holdpoint run {} --session {session} \"…\"", args.agent);
     let Some(turn) = receipt["turn_id"].as_str().map(str::to_owned) else { return Ok(0) };
     let follow = Follow { guest: &guest, session: &session, turn: &turn, format: args.output, saw_text: false };
     tokio::select! {
@@ -92,8 +90,7 @@ impl Follow<'_> {
 
     fn delta(&mut self, frame: &Value) {
         if let (EventFormat::Pretty, Some(text)) = (self.format, frame["text"].as_str()) {
-            print!("{text}");
-            let _ = std::io::stdout().flush();
+            output::print(text);
             self.saw_text = true;
         }
     }
@@ -106,15 +103,15 @@ impl Follow<'_> {
         match payload["type"].as_str() {
             Some("message.new") if payload["message"]["role"] == "assistant" => {
                 if self.saw_text {
-                    println!();
+                    say!("");
                 } else {
-                    println!("{}", output::text_of(&payload["message"]));
+                    say!("{}", output::text_of(&payload["message"]));
                 }
                 self.saw_text = false;
             }
-            Some("tool.call.completed") => eprintln!("● {}", output::word(&payload["name"])),
-            Some("tool.call.errored") => eprintln!("✗ {}", output::word(&payload["name"])),
-            Some("session.interrupted") => eprintln!("⏸ {}", output::question(payload)),
+            Some("tool.call.completed") => tell!("● {}", output::word(&payload["name"])),
+            Some("tool.call.errored") => tell!("✗ {}", output::word(&payload["name"])),
+            Some("session.interrupted") => tell!("⏸ {}", output::question(payload)),
             _ => {}
         }
     }
@@ -127,12 +124,12 @@ impl Follow<'_> {
                 if error.is_null() {
                     return Ok(Some(0));
                 }
-                eprintln!("holdpoint: {}", output::word(&error["message"]));
+                tell!("holdpoint: {}", output::word(&error["message"]));
                 Ok(Some(if error["code"] == "cancelled" { CANCELLED } else { crate::exit::FAILED }))
             }
             Some("session.interrupted") => self.paused(payload).await,
             Some("tool.call.requested") if payload["handler"] == "client" => {
-                eprintln!("waits for a client to run {}", output::word(&payload["name"]));
+                tell!("waits for a client to run {}", output::word(&payload["name"]));
                 Ok(Some(WAITS_FOR_CLIENT))
             }
             _ => Ok(None),
@@ -144,7 +141,7 @@ impl Follow<'_> {
         if state["status"] != "interrupted" {
             return Ok(None);
         }
-        eprintln!("answer with: holdpoint interrupts resume {} {} --option …", self.session, output::word(&payload["interrupt_id"]));
+        tell!("answer with: holdpoint interrupts resume {} {} --option …", self.session, output::word(&payload["interrupt_id"]));
         Ok(Some(PAUSED))
     }
 }

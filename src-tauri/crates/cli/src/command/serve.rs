@@ -48,9 +48,11 @@ fn say(line: &str) {
 }
 
 fn start_log(config: &Config) {
+    // A log that cannot be written (a full disk) must not end the work it speaks of: the library would panic over it.
     let level = config.log.as_str();
     let filter = tracing_subscriber::EnvFilter::try_from_env("HOLDPOINT_LOG").unwrap_or_else(|_| level.into());
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).try_init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    let _ = log.log_internal_errors(false).try_init();
 }
 
 fn not_opened(error: OpenError) -> Ended {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::Ended;
 use crate::args::{EventFormat, Sessions};
 use crate::guest::Guest;
-use crate::output::{self, word};
+use crate::output::{self, say, tell, word};
 
 pub(crate) async fn sessions(command: Sessions) -> Result<u8, Ended> {
     match command {
@@ -20,7 +20,7 @@ pub(crate) async fn sessions(command: Sessions) -> Result<u8, Ended> {
         }
         Sessions::Show { id, target } => {
             let shown = Guest::of(&target)?.get(&format!("/api/admin/sessions/{id}"), &[]).await?;
-            println!("{shown:#}");
+            say!("{shown:#}");
         }
         Sessions::Events { id, from, follow, output, target } => {
             let guest = Guest::of(&target)?;
@@ -28,7 +28,7 @@ pub(crate) async fn sessions(command: Sessions) -> Result<u8, Ended> {
         }
         Sessions::Cancel { id, target } => {
             let told = Guest::of(&target)?.post(&format!("/api/machine/sessions/{id}/cancel"), &json!({})).await?;
-            println!("{}", if told["cancelled"] == true { "cancelled" } else { "nothing was running" });
+            say!("{}", if told["cancelled"] == true { "cancelled" } else { "nothing was running" });
         }
     }
     Ok(0)
@@ -36,7 +36,7 @@ pub(crate) async fn sessions(command: Sessions) -> Result<u8, Ended> {
 
 fn list(page: &Value, as_json: bool) {
     if as_json {
-        println!("{page:#}");
+        say!("{page:#}");
         return;
     }
     let cells = |row: &Value| {
@@ -47,7 +47,7 @@ fn list(page: &Value, as_json: bool) {
     let rows: Vec<Vec<String>> = page["items"].as_array().into_iter().flatten().map(cells).collect();
     output::table(&["SESSION", "AGENT", "STATUS", "LAST EVENT", "TITLE"], &rows);
     if let Some(cursor) = page["next_cursor"].as_str() {
-        eprintln!("more: --cursor {cursor}");
+        tell!("more: --cursor {cursor}");
     }
 }
 
