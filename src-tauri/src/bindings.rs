@@ -18,6 +18,8 @@ pub fn builder() -> Builder<tauri::Wry> {
         commands::list_sessions,
         commands::list_interrupts,
         commands::events,
+        commands::threads,
+        commands::interrupt_thread,
         commands::save_draft,
         commands::delete_draft,
         commands::save_settings,

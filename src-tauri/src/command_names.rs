@@ -12,6 +12,8 @@ pub const COMMAND_NAMES: &[&str] = &[
     "list_sessions",
     "list_interrupts",
     "events",
+    "threads",
+    "interrupt_thread",
     "save_draft",
     "delete_draft",
     "save_settings",

@@ -3,7 +3,7 @@
 use futures::StreamExt as _;
 use holdpoint_app::App;
 use holdpoint_app::wire::{
-    ApiError, Bootstrap, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, Receipt, ScheduledAnswer, Snoozed, Submit,
+    ApiError, Bootstrap, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, Receipt, ScheduledAnswer, Snoozed, Submit, ThreadRow,
 };
 use holdpoint_view::row::{InterruptRow, Json, NodeBody, Seq, SessionRow, Time};
 use tauri::ipc::Channel;
@@ -91,6 +91,24 @@ pub async fn list_interrupts(app: State<'_, App>, state: String, before: Option<
 #[specta::specta]
 pub async fn events(app: State<'_, App>, session_id: String, after_seq: Seq, limit: u32) -> Answered<Vec<EventRow>> {
     app.events(session_id, after_seq, limit).await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn threads(app: State<'_, App>, session_id: String) -> Answered<Vec<ThreadRow>> {
+    app.threads(session_id).await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn interrupt_thread(
+    app: State<'_, App>,
+    command_id: String,
+    session_id: String,
+    thread_session_id: String,
+    reason: String,
+) -> Answered<()> {
+    app.interrupt_thread(command_id, session_id, thread_session_id, reason).await
 }
 
 #[tauri::command]

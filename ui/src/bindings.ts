@@ -19,6 +19,8 @@ export const commands = {
 	listSessions: (before: Time | null, limit: number) => typedError<SessionRow[], ApiError>(__TAURI_INVOKE("list_sessions", { before, limit })),
 	listInterrupts: (state: string, before: Time | null, limit: number) => typedError<InterruptRow[], ApiError>(__TAURI_INVOKE("list_interrupts", { state, before, limit })),
 	events: (sessionId: string, afterSeq: Seq, limit: number) => typedError<EventRow[], ApiError>(__TAURI_INVOKE("events", { sessionId, afterSeq, limit })),
+	threads: (sessionId: string) => typedError<ThreadRow[], ApiError>(__TAURI_INVOKE("threads", { sessionId })),
+	interruptThread: (commandId: string, sessionId: string, threadSessionId: string, reason: string) => typedError<null, ApiError>(__TAURI_INVOKE("interrupt_thread", { commandId, sessionId, threadSessionId, reason })),
 	saveDraft: (draft: Draft) => typedError<null, ApiError>(__TAURI_INVOKE("save_draft", { draft })),
 	deleteDraft: (key: string) => typedError<null, ApiError>(__TAURI_INVOKE("delete_draft", { key })),
 	saveSettings: (settings: Json) => typedError<null, ApiError>(__TAURI_INVOKE("save_settings", { settings })),
@@ -411,6 +413,29 @@ export type Submit = {
 	command_id: string,
 	session_id: string,
 	command: Command,
+};
+
+/**  One thread of a session: the session itself or a delegate at any depth, in the order of their making. */
+export type ThreadRow = {
+	session_id: string,
+	/**  Null: the primary thread. */
+	parent_session_id: string | null,
+	/**  0 for the primary thread. */
+	depth: number,
+	agent_id: string,
+	title: string,
+	/**  `running` | `idle` | `completed` | `failed` | `interrupted` (TH-38). */
+	status: string,
+	/**  A question of this thread pauses it. */
+	waiting: boolean,
+	/**  Of this thread's own model calls. */
+	usage: UsageRow,
+	created_at: Time,
+	ended_at: Time | null,
+	/**  Milliseconds that its finished turns took. */
+	ran_ms: Seq,
+	/**  Start of the turn that runs. */
+	running_since: Time | null,
 };
 
 /**  RFC 3339 in UTC with milliseconds. */

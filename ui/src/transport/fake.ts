@@ -2,7 +2,7 @@
 
 import type {
   Bootstrap, FeedFrom, Frame, InterruptRow, NodeBody, Receipt, ScheduledAnswer, SessionPatch, SessionRow, Submit, EventRow,
-  Forecast, Snoozed,
+  Forecast, Snoozed, ThreadRow,
 } from "../wire";
 import type { Transport } from "./transport";
 
@@ -14,6 +14,7 @@ export interface FakeData {
   patches: Record<string, SessionPatch>;
   bodies: Record<string, unknown>;
   events: Record<string, EventRow[]>;
+  threads: ThreadRow[];
   forecast: Forecast;
 }
 
@@ -44,6 +45,7 @@ export function createFake(given: Partial<FakeData> = {}): FakeTransport {
     patches: {},
     bodies: {},
     events: {},
+    threads: [],
     forecast: aForecast(),
     ...given,
   };
@@ -122,6 +124,8 @@ export function createFake(given: Partial<FakeData> = {}): FakeTransport {
       ),
     events: (sessionId, afterSeq, limit) =>
       op("events", [sessionId, afterSeq, limit], () => (data.events[sessionId] ?? []).filter((row) => row.seq > afterSeq).slice(0, limit)),
+    threads: (sessionId) => op("threads", [sessionId], () => data.threads),
+    interruptThread: (commandId, sessionId, threadSessionId, reason) => op("interrupt_thread", [commandId, sessionId, threadSessionId, reason], () => undefined),
     saveDraft: (draft) => op("save_draft", [draft], () => undefined),
     deleteDraft: (key) => op("delete_draft", [key], () => undefined),
     saveSettings: (settings) => op("save_settings", [settings], () => undefined),
@@ -170,6 +174,14 @@ export function aSession(given: Partial<SessionRow> = {}): SessionRow {
     scripted: true, queued_turns: 0, first_event_at: "2026-11-30T12:00:00.000Z", last_event_at: "2026-11-30T12:05:00.000Z",
     wake_at: null, usage: { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_usd: "0" }, seq: 1,
     ...given,
+  };
+}
+
+export function aThread(given: Partial<ThreadRow> = {}): ThreadRow {
+  return {
+    session_id: "sesn_1", parent_session_id: null, depth: 0, agent_id: "support", title: "Refund order 88123", status: "running", waiting: false,
+    usage: { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_usd: "0" }, created_at: "2026-11-30T12:00:00.000Z",
+    ended_at: null, ran_ms: 0, running_since: null, ...given,
   };
 }
 

@@ -31,6 +31,8 @@ export function tauriTransport(): Transport {
     listSessions: (before, limit) => data(commands.listSessions(before, limit)),
     listInterrupts: (state, before, limit) => data(commands.listInterrupts(state, before, limit)),
     events: (sessionId, afterSeq, limit) => data(commands.events(sessionId, afterSeq, limit)),
+    threads: (sessionId) => data(commands.threads(sessionId)),
+    interruptThread: (commandId, sessionId, threadSessionId, reason) => done(commands.interruptThread(commandId, sessionId, threadSessionId, reason)),
     saveDraft: (draft) => done(commands.saveDraft(draft)),
     deleteDraft: (key) => done(commands.deleteDraft(key)),
     saveSettings: (settings) => done(commands.saveSettings(settings)),

@@ -2,7 +2,7 @@
 
 import type {
   ApiError, Bootstrap, CardKey, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, InterruptRow, NodeBody, NotificationStatus,
-  Receipt, ScheduledAnswer, SessionRow, ShellEvent, Snoozed, Submit, Time,
+  Receipt, ScheduledAnswer, SessionRow, ShellEvent, Snoozed, Submit, ThreadRow, Time,
 } from "../wire";
 
 export interface Transport {
@@ -20,6 +20,10 @@ export interface Transport {
   listSessions(before: Time | null, limit: number): Promise<SessionRow[]>;
   listInterrupts(state: "open" | "closed" | "all", before: Time | null, limit: number): Promise<InterruptRow[]>;
   events(sessionId: string, afterSeq: number, limit: number): Promise<EventRow[]>;
+  /** The whole family of the session, whichever member is named; the primary thread first. */
+  threads(sessionId: string): Promise<ThreadRow[]>;
+  /** Stops one delegate with those below it. The same command id again changes nothing. */
+  interruptThread(commandId: string, sessionId: string, threadSessionId: string, reason: string): Promise<void>;
   saveDraft(draft: Draft): Promise<void>;
   deleteDraft(key: string): Promise<void>;
   saveSettings(settings: unknown): Promise<void>;

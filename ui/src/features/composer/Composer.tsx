@@ -1,9 +1,11 @@
 /** Where the next message is written. The draft is kept per session and branch; a refused message comes back with its reason. */
 import { useId, useRef, useState, type KeyboardEvent } from "react";
+import { Link } from "react-router";
 import { useActions } from "../../actions/hooks";
 import { Button } from "../../components/Button";
 import { Mark } from "../../components/Mark";
 import { Visible } from "../../components/Visible";
+import { sessionPath } from "../../paths";
 import { useDesk, useDeskState } from "../../store/hooks";
 import { asRefusal } from "../../transport/transport";
 import type { TurnRow } from "../../wire";
@@ -14,6 +16,7 @@ import css from "./Composer.module.css";
 
 export function Composer() {
   const { model } = useSession();
+  if (!model.followed.session.top_level) return <OfDelegate />;
   if (!model.active) return <NotActive />;
   if (model.followed.session.activity === "waiting_for_you") return <WaitsForAnswer />;
   return <Writer />;
@@ -37,6 +40,20 @@ function WaitsForAnswer() {
       <div className={css.blocked}>
         <span>This branch waits for your answer. Edit an earlier message to try another way.</span>
         {question !== undefined && <Button size="s" keyHint="q" onClick={() => operations.showQuestion(question.interrupt_id)}>Go to question</Button>}
+      </div>
+    </div>
+  );
+}
+
+/** S-17. Its questions are answered here all the same. */
+function OfDelegate() {
+  const { model } = useSession();
+  const parent = model.followed.session.parent_session_id;
+  return (
+    <div className={css.composer}>
+      <div className={css.blocked}>
+        <span>This is a delegate; it takes messages only from its parent.</span>
+        {parent !== null && <Link to={sessionPath(parent)}>Open the parent</Link>}
       </div>
     </div>
   );

@@ -328,8 +328,9 @@ describe("what went wrong", () => {
 
 describe("the inspector", () => {
   it("lists open calls and queued turns", async () => {
-    await open(aRunningPatch());
-    const work = screen.getByRole("tabpanel", { name: /Open work/ });
+    const { user } = await open(aRunningPatch());
+    await user.click(screen.getByRole("tab", { name: /Open work/ }));
+    const work = await screen.findByRole("tabpanel", { name: /Open work/ });
     expect(within(work).getByRole("region", { name: "Calls" })).toHaveTextContent("scripted/demo");
     expect(within(work).getByRole("region", { name: "Queued turns" })).toHaveTextContent("And write it to the ledger");
   });
