@@ -94,8 +94,11 @@ impl Step<'_, '_, '_> {
             result: end.data.filter(|_| end.error.is_none()),
             error: end.error,
         };
+        let turn = call.turn_id.clone();
         let decision = self.queue(call.turn_id, trigger);
-        if !self.s.is_active(call.anchor) && !self.s.is_parked_at(call.anchor) {
+        let left = !self.s.is_active(call.anchor) && !self.s.is_parked_at(call.anchor);
+        let over = |turn: &crate::id::TurnId| self.s.turn(turn).is_some_and(|turn| turn.state == crate::state::TurnState::Over);
+        if left || turn.as_ref().is_some_and(over) {
             self.emit(Payload::DecisionDropped { id: decision });
         }
     }

@@ -223,7 +223,7 @@ impl Step<'_, '_, '_> {
         let parked: Vec<_> = self
             .s
             .open_calls()
-            .filter(|call| call.turn_id.as_ref() == Some(turn) && !self.s.is_active(call.anchor))
+            .filter(|call| call.turn_id.as_ref() == Some(turn))
             .map(|call| (call.kind, call.id.clone(), call.name.clone()))
             .collect();
         for (kind, id, name) in parked {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::budget;
-use crate::connector;
 use crate::command::{Receipt, Settle};
+use crate::connector;
 use crate::decision::Trigger;
 use crate::event::{CallKind, CallRef, Payload, Rank};
 use crate::id::{CallId, DecisionId, MessageId, TurnId};
@@ -122,7 +122,8 @@ impl Step<'_, '_, '_> {
 
     /// No open call and no waiting decision of the turn. Work spared on a branch that was left does not count.
     fn turn_is_idle(&self, turn: &TurnId) -> bool {
-        let works = |call: &Call| call.kind != CallKind::ConnectorSync && call.turn_id.as_ref() == Some(turn) && self.s.is_active(call.anchor);
+        let works =
+            |call: &Call| call.kind != CallKind::ConnectorSync && call.turn_id.as_ref() == Some(turn) && self.s.is_active(call.anchor);
         !self.s.open_calls().any(works)
             && !self.s.decisions.iter().any(|d| {
                 d.turn_id.as_ref() == Some(turn) && self.s.is_active(d.anchor) && !matches!(d.trigger, Trigger::ClientAction { .. })

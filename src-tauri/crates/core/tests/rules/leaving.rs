@@ -526,3 +526,23 @@ fn an_answer_without_a_turn_is_dropped_with_the_last_question_of_its_branch_i35_
     finishes(&mut story);
     assert_eq!((story.turn(), story.waiting()), (None, Vec::<String>::new()));
 }
+
+#[test]
+fn a_call_that_both_branches_share_ends_with_its_turn_i75() {
+    let mut story = Story::helper();
+    story.opens("t", &[("x", "slow", "{}"), ("y", "slow", "{}")]);
+    let asked = story.seen();
+    story.settles("x", "X");
+    story.settles_down();
+    story.raises("q");
+    // The view ends above the question and still holds the message that asked for y.
+    story.view(Some("t2"), asked).expect("it escapes");
+    story.until("client.messages");
+    story.accepts();
+    assert_eq!((story.call("y").status.name(), story.s().pending_calls()), ("pending", 0), "y is t's, which may come back");
+    story.skip();
+    story.resumes("q", json!(1));
+    story.expect(&["session.interrupt_resumed q", "tool.call.completed y", "turn.completed t cancelled"]);
+    finishes(&mut story);
+    assert_eq!((story.turn(), story.waiting()), (None, Vec::<String>::new()));
+}
