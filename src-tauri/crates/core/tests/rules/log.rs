@@ -165,3 +165,74 @@ fn the_status_tells_only_of_a_paused_head_b10_b11() {
     story.cancels();
     assert_eq!((story.status(), story.turn()), ("idle", None));
 }
+
+#[test]
+fn an_event_is_shown_whole_though_the_log_is_lean_e4_e10_q42() {
+    let mut story = Story::helper();
+    story.chats("t", "hi", "Hello.");
+    story.chats("t2", "again", "Hello again.");
+    let shown = |kind: &str, tenant: Option<&str>| {
+        let event = story.log.iter().rfind(|event| event.payload.kind() == kind).expect("such an event");
+        holdpoint_core::envelope::envelope(story.s(), event, tenant)
+    };
+    let call = shown("llm.call.requested", None);
+    let keys: Vec<&str> = call.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["session_id", "seq", "occurred_at", "turn_id", "payload"]);
+    assert_eq!((&call["session_id"], &call["turn_id"]), (&json!(crate::story::ID), &json!("t2")));
+    assert_eq!(call["occurred_at"], "2025-10-09T08:53:20.000Z", "B-1");
+    let request = &call["payload"]["request"];
+    assert_eq!(request["messages"].as_array().map(Vec::len), Some(4), "system prompt, question, reply, question");
+    assert_eq!((&request["model"], request["tools"].as_array().map(Vec::len)), (&json!("m"), Some(4)));
+    assert!(!call.to_string().contains("null,") && !request.to_string().contains("null"), "Q-42: what is absent is left out: {request}");
+    let admin = shown("turn.completed", Some("local"));
+    assert_eq!(admin["tenant_id"], "local");
+    assert!(admin["id"].as_str().is_some_and(|id| id.starts_with("evt_") && id.len() == 30), "B-2");
+    assert_eq!(shown("turn.completed", Some("local"))["id"], admin["id"], "the same event has the same id");
+}
+
+#[test]
+fn nothing_runs_before_its_event_is_written_e2_d1() {
+    let mut story = Story::helper();
+    story.says("t", "hi");
+    let kinds: Vec<&str> = story.log.iter().map(|event| event.payload.kind()).collect();
+    assert_eq!(kinds.last(), Some(&"decision.dispatched"), "what the worker is about to get");
+    story.settles_down();
+    let (call, attempt) = story.model_call();
+    let last = story.last("llm.call.dispatched");
+    assert_eq!((&last["id"], &last["attempt"]), (&json!(call), &json!(attempt)));
+    assert_eq!(story.log.last().map(|event| event.payload.kind()), Some("llm.call.dispatched"));
+}
+
+#[test]
+fn the_tree_is_told_whole_with_all_branches_t14() {
+    let mut story = Story::solo();
+    story.chats("1", "one", "First.");
+    let first = story.seen();
+    story.chats("2", "two", "Second.");
+    story.view(Some("3"), [first, vec![user("f", "fork")]].concat()).expect("an edit");
+    let tree = holdpoint_core::request::tree_json(story.s());
+    assert_eq!((tree["nodes"].as_array().map(Vec::len), &tree["head_id"]), (Some(5), &json!("f")));
+    assert_eq!(tree["nodes"][0], json!({"message": {"id": "u_1", "role": "user", "content": "one"}}), "a root has no parent_id");
+}
+
+#[test]
+fn each_refusal_has_its_status_n12_n13() {
+    let table = [
+        (Code::SessionInterrupted, 409, "session_interrupted"),
+        (Code::TurnAlreadyActive, 409, "turn_already_active"),
+        (Code::EffectNotFound, 404, "effect_not_found"),
+        (Code::EffectNotPending, 409, "effect_not_pending"),
+        (Code::EffectAttemptMismatch, 409, "effect_attempt_mismatch"),
+        (Code::EffectWrongHandler, 403, "effect_wrong_handler"),
+        (Code::AccessDenied, 403, "access_denied"),
+        (Code::SessionNotFound, 404, "session_not_found"),
+        (Code::InterruptChanged, 409, "interrupt_changed"),
+        (Code::InvalidId, 400, "invalid_id"),
+        (Code::InvalidRequest, 400, "invalid_request"),
+        (Code::ChildSession, 409, "child_session"),
+        (Code::Unauthenticated, 401, "unauthenticated"),
+    ];
+    for (code, status, name) in table {
+        assert_eq!((code.http_status(), json!(code)), (status, json!(name)));
+    }
+}

@@ -754,3 +754,43 @@ fn a_system_message_alone_adds_nothing_to_a_held_branch_t15_p10() {
     assert_eq!(story.view(None, view).map(|r| r.turn_id), Ok(Some("t".into())));
     story.expect(&[]);
 }
+
+#[test]
+fn owners_machines_and_operators_raise_and_strangers_do_not_i11_q8() {
+    let mut story = Story::solo();
+    story.chats("t", "hi", "Hello.");
+    refused(story.does(raise(crate::story::stranger(), "s")), Code::AccessDenied);
+    for (caller, id) in [(frontend(), "f"), (machine(), "m"), (Caller::operator(), "o")] {
+        assert_eq!(story.does(raise(caller, id)).map(|receipt| receipt.interrupt_id), Ok(Some(id.into())));
+    }
+    assert_eq!(story.open_interrupts(), ["f", "m", "o"]);
+}
+
+#[test]
+fn decisions_that_land_elsewhere_pass_the_held_ones_i21() {
+    let mut story = Story::helper();
+    story.opens("t", &[("x", "slow", "{}")]);
+    story.raises("q");
+    story.settles("x", "X");
+    story.acts("one");
+    assert_eq!((story.asked_kind(), story.waiting()), (Some("client.action"), vec!["tool.finished".to_owned()]));
+    story.answers(json!({}));
+    assert_eq!(story.waiting(), ["tool.finished"]);
+}
+
+#[test]
+fn closed_questions_tell_their_outcome_i85_i86_q7() {
+    let cases = [
+        (json!({"approved": true}), Outcome::Answered),
+        (json!({"approved": false}), Outcome::Declined),
+        (json!({"status": "resolved", "payload": {"approved": false}}), Outcome::Declined),
+        (json!({"status": "resolved", "declined": true}), Outcome::Declined),
+        (json!({"status": "cancelled", "declined": true}), Outcome::Cancelled),
+        (json!(false), Outcome::Answered),
+    ];
+    for (payload, outcome) in cases {
+        let mut story = held(Story::helper());
+        story.resumes("q", payload.clone());
+        assert_eq!(story.s().closed[&holdpoint_core::id::InterruptId::from("q")].outcome, outcome, "{payload}");
+    }
+}
