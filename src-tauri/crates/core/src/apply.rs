@@ -32,7 +32,7 @@ impl Session {
                 self.created_at = event.at;
             }
             Payload::MessageNew { message, parent_id } => {
-                self.add_message(event, message, parent_id.as_ref().map(crate::id::MessageId::as_str))
+                self.add_message(event, message, parent_id.as_ref().map(crate::id::MessageId::as_str));
             }
             Payload::HeadMoved { head_id } => {
                 if let Some(ix) = self.tree.find(head_id.as_str()) {

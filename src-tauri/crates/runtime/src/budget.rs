@@ -47,7 +47,9 @@ impl Engine {
             "budget:tenant" => BudgetScope::Tenant(&loaded.tenant),
             _ => return,
         };
-        let Some(payload) = session.closed.get(interrupt_id).map(|closed| closed.payload.clone()).filter(|p| approves(p.as_ref())) else { return };
+        let Some(payload) = session.closed.get(interrupt_id).map(|closed| closed.payload.clone()).filter(|p| approves(p.as_ref())) else {
+            return;
+        };
         let others = match self.inner.store.budget_questions(scope) {
             Ok(others) => others,
             Err(failure) => return tracing::error!(%failure, "cannot look for other budget questions"),

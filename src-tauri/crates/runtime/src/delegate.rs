@@ -58,7 +58,9 @@ impl Engine {
     }
 
     pub(crate) fn await_child(&self, parent: &Session, call: &CallId, token: CancellationToken, told: Told) {
-        let Some((child, turn)) = parent.call(CallKind::Subagent, call).and_then(|c| Some((c.child.clone()?, turn_of(parent, c)))) else { return };
+        let Some((child, turn)) = parent.call(CallKind::Subagent, call).and_then(|c| Some((c.child.clone()?, turn_of(parent, c)))) else {
+            return;
+        };
         let (engine, parent, call) = (self.clone(), parent.id.clone(), call.clone());
         self.inner.tasks.spawn(async move {
             let mut below = engine.watch(&child);
@@ -155,7 +157,9 @@ impl Engine {
         }
         below.push(above);
         if let Err(failure) = self.inner.store.append(Append { sessions, receipt }).await {
-            below.iter_mut().for_each(|one| one.loaded.fresh = false);
+            for one in &mut below {
+                one.loaded.fresh = false;
+            }
             return Err(failure.into());
         }
         for one in &mut below {

@@ -3,6 +3,7 @@
 //! Nothing is shown, sent or started before its commit. After each commit, and equally after a start, [`pending`] is compared with
 //! what runs; the difference is started or stopped. So recovery is the same code as every day's work.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -201,7 +202,13 @@ impl Engine {
     }
 
     /// One command in one transaction. `below`: the delegates a cancel takes along, children first (C-19).
-    pub(crate) async fn step(&self, slot: &Arc<Slot>, loaded: &mut Loaded, call: &Call, mut below: Vec<Locked>) -> Result<Receipt, SubmitError> {
+    pub(crate) async fn step(
+        &self,
+        slot: &Arc<Slot>,
+        loaded: &mut Loaded,
+        call: &Call,
+        mut below: Vec<Locked>,
+    ) -> Result<Receipt, SubmitError> {
         loaded.load(&slot.id, &self.inner.store)?;
         if loaded.session.is_some() && loaded.tenant != call.tenant {
             let refusal = Rejection::new(Code::AccessDenied, "this session belongs to somebody else");
@@ -216,7 +223,8 @@ impl Engine {
         let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), &config);
         ctx.reachable = self.reachable(&call.tenant, &call.command)?;
         ctx.budget = self.budget(&call.tenant, loaded.session.as_ref(), &config)?;
-        let Decided { events, receipt } = decide(&mut loaded.session, &slot.id, call.command.clone(), &mut ctx).map_err(SubmitError::Rejected)?;
+        let Decided { events, receipt } =
+            decide(&mut loaded.session, &slot.id, call.command.clone(), &mut ctx).map_err(SubmitError::Rejected)?;
         let kept = call.command_id.as_ref().map(|id| CommandReceipt { command_id: id.clone(), body: receipt::to_json(&receipt) });
         loaded.find_path(&self.inner.store)?;
         let Some(session) = &loaded.session else { return Ok(receipt) };
@@ -224,13 +232,15 @@ impl Engine {
             loaded.tenant.clone_from(&call.tenant);
             sessions.push(append(session, &call.tenant, events, &config, &loaded.path));
         }
-        if !sessions.is_empty() || kept.is_some() {
-            if let Err(failure) = self.inner.store.append(Append { sessions, receipt: kept }).await {
-                // What this step decided never happened: the log says what is true.
-                loaded.fresh = false;
-                below.iter_mut().for_each(|child| child.loaded.fresh = false);
-                return Err(failure.into());
+        if (!sessions.is_empty() || kept.is_some())
+            && let Err(failure) = self.inner.store.append(Append { sessions, receipt: kept }).await
+        {
+            // What this step decided never happened: the log says what is true.
+            loaded.fresh = false;
+            for child in &mut below {
+                child.loaded.fresh = false;
             }
+            return Err(failure.into());
         }
         for child in &mut below {
             self.committed(&child.slot, &mut child.loaded, &config);
@@ -262,7 +272,9 @@ impl Engine {
             return Ok(found);
         }
         loaded.load(&slot.id, &self.inner.store)?;
-        let Some(session) = loaded.session.as_ref().filter(|session| loaded.tenant == call.tenant && has_run(session)) else { return Ok(found) };
+        let Some(session) = loaded.session.as_ref().filter(|session| loaded.tenant == call.tenant && has_run(session)) else {
+            return Ok(found);
+        };
         self.lock_below(open_children(session), open_children, &mut found).await?;
         Ok(found)
     }
@@ -359,13 +371,14 @@ impl Engine {
             stays
         });
         for effect in wanted {
-            if !loaded.running.contains_key(&effect) {
+            if let Entry::Vacant(free) = loaded.running.entry(effect) {
                 let token = self.inner.closing.child_token();
-                self.start(slot, session, config, &effect, token.clone());
-                loaded.running.insert(effect, token);
+                self.start(slot, session, config, free.key(), token.clone());
+                free.insert(token);
             }
         }
-        let due: Vec<_> = sends(session).filter(|(turn, ..)| !loaded.sent.contains(turn)).map(|(t, s, m)| (t, s.clone(), m.clone())).collect();
+        let due: Vec<_> =
+            sends(session).filter(|(turn, ..)| !loaded.sent.contains(turn)).map(|(t, s, m)| (t, s.clone(), m.clone())).collect();
         for (turn, target, message) in due {
             loaded.sent.insert(turn.clone());
             self.send_message(loaded.tenant.clone(), turn, target, message);
@@ -373,13 +386,7 @@ impl Engine {
     }
 
     /// A `message.send`: a queued message to another session (§3.4).
-    fn send_message(
-        &self,
-        tenant: String,
-        turn: holdpoint_core::id::TurnId,
-        target: SessionId,
-        message: holdpoint_core::message::Message,
-    ) {
+    fn send_message(&self, tenant: String, turn: holdpoint_core::id::TurnId, target: SessionId, message: holdpoint_core::message::Message) {
         let engine = self.clone();
         self.inner.tasks.spawn(async move {
             let input = Input::Append { turn_id: Some(turn), messages: vec![message], stream: None, client: None, queue: true };
@@ -580,7 +587,9 @@ fn changed_interrupts(session: &Session, events: &[Event], path: &[PathStep]) ->
     let touched: HashSet<&str> = events
         .iter()
         .filter_map(|event| match &event.payload {
-            Payload::SessionInterrupted { interrupt_id, .. } | Payload::SessionInterruptResumed { interrupt_id, .. } => Some(interrupt_id.as_str()),
+            Payload::SessionInterrupted { interrupt_id, .. } | Payload::SessionInterruptResumed { interrupt_id, .. } => {
+                Some(interrupt_id.as_str())
+            }
             _ => None,
         })
         .collect();

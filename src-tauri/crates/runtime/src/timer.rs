@@ -9,7 +9,7 @@ use holdpoint_core::time::Millis;
 use tokio::sync::Notify;
 
 /// Longest sleep: a wall clock that was set back or a machine that slept must not keep a deadline waiting for long.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 #[derive(Default)]
 pub struct Timers {

@@ -114,9 +114,10 @@ impl Step<'_, '_, '_> {
         }
         let lost: Vec<Call> = self.s.open_calls().filter(|call| connector::in_servers_hands(self.s, call)).cloned().collect();
         for call in &lost {
-            match connector::may_be_repeated(self.s, call) {
-                true => self.send_again(call),
-                false => self.ask_for_outcome(call),
+            if connector::may_be_repeated(self.s, call) {
+                self.send_again(call);
+            } else {
+                self.ask_for_outcome(call);
             }
         }
         if !lost.is_empty() {
