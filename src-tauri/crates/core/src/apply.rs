@@ -326,6 +326,7 @@ impl Session {
     fn start_turn(&mut self, event: &Event, id: &crate::id::TurnId) {
         if let Some(left) = self.current.replace(id.clone()) {
             self.suspend(&left, event.seq);
+            self.set_clocks(event.at);
         }
         self.done = false;
         self.push_turn(Turn {
@@ -358,6 +359,7 @@ impl Session {
         if self.current.as_ref() == Some(id) {
             self.current = None;
             self.restore_suspended(event.seq);
+            self.set_clocks(event.at);
         }
     }
 
@@ -563,7 +565,7 @@ impl Session {
             if !call.status.is_open() || call.kind == CallKind::Subagent || call.kind == CallKind::ConnectorSync {
                 continue;
             }
-            let still = !self.is_active(call.anchor)
+            let still = self.is_set_aside(call)
                 || (call.handler != Handler::Server && self.branch_paused(call.anchor))
                 || connector::outcome_is_asked(self, call);
             let call = &mut self.calls[index];

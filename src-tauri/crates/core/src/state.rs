@@ -413,11 +413,11 @@ impl Session {
     /// on another branch, or belongs to a turn suspended there, is not waited for (Q-10, T-16).
     pub fn awaited(&self) -> impl Iterator<Item = &Call> {
         let pending = self.pending.iter().map(|index| &self.calls[*index]);
-        pending.filter(|call| {
-            matches!(call.kind, CallKind::ToolCall | CallKind::Subagent)
-                && self.is_active(call.anchor)
-                && !call.turn_id.as_ref().is_some_and(|turn| self.is_suspended(turn))
-        })
+        pending.filter(|call| matches!(call.kind, CallKind::ToolCall | CallKind::Subagent) && !self.is_set_aside(call))
+    }
+    /// Work off the active branch, or of a turn that was left though both branches share the call's place.
+    pub fn is_set_aside(&self, call: &Call) -> bool {
+        !self.is_active(call.anchor) || call.turn_id.as_ref().is_some_and(|turn| self.is_suspended(turn))
     }
     /// P-1 `pending_calls`.
     pub fn pending_calls(&self) -> usize {

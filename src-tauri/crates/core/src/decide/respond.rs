@@ -14,7 +14,7 @@ use crate::prompt::{LoggedRequest, Prompt};
 use crate::rejection::{Code, Rejection};
 use crate::response::{Action, LlmCallAction, Response, View, action_json, needs_id, parse, remembered_call};
 use crate::retry::{EffectKind, RetryOverride, RetryPolicy};
-use crate::state::{Call, Decision};
+use crate::state::{Call, CallStatus, Decision};
 
 use super::Step;
 
@@ -169,7 +169,11 @@ impl Step<'_, '_, '_> {
             .s
             .open_calls()
             .filter(|call| !self.s.is_active(call.anchor) && !parked_calls.contains(&call.id))
-            .filter(|call| matches!(call.kind, CallKind::LlmCall | CallKind::ToolCall))
+            .filter(|call| match call.kind {
+                CallKind::LlmCall | CallKind::ToolCall => true,
+                CallKind::Subagent => call.status != CallStatus::Running,
+                CallKind::ConnectorSync => false,
+            })
             .map(|call| (call.kind, call.id.clone()))
             .collect();
         for (kind, id) in stranded {

@@ -35,7 +35,7 @@ impl Step<'_, '_, '_> {
         }
         self.s
             .open_calls()
-            .filter(|call| call.kind == kind && self.s.is_active(call.anchor) && !self.s.branch_paused(call.anchor))
+            .filter(|call| call.kind == kind && !self.s.is_set_aside(call) && !self.s.branch_paused(call.anchor))
             .find(|call| match call.status {
                 CallStatus::Queued => true,
                 CallStatus::RetryScheduled => call.not_before.is_none_or(|at| at <= self.ctx.now),

@@ -546,3 +546,23 @@ fn a_call_that_both_branches_share_ends_with_its_turn_i75() {
     finishes(&mut story);
     assert_eq!((story.turn(), story.waiting()), (None, Vec::<String>::new()));
 }
+
+#[test]
+fn the_clocks_of_a_shared_call_stand_still_while_its_turn_is_left_t16() {
+    let mut story = Story::helper();
+    story.opens("t", &[("x", "slow", "{}"), ("y", "slow", "{}")]);
+    let asked = story.seen();
+    story.settles("x", "X");
+    story.settles_down();
+    let path = story.seen();
+    story.raises("q");
+    story.view(Some("t2"), asked).expect("it escapes");
+    story.until("client.messages");
+    story.accepts();
+    finishes(&mut story);
+    story.advance(24 * 3_600_000);
+    assert_eq!(story.call("y").status.name(), "pending");
+    story.view(None, path).expect("T-15");
+    story.resumes("q", json!(1));
+    assert_eq!(story.call("y").deadline().map(|at| at.0 - story.now.0), Some(120_000));
+}

@@ -279,3 +279,28 @@ fn a_proposal_without_a_change_can_be_returned_by_a_worker_p4() {
     story.settles_down();
     assert_eq!(story.path(), ["user: hi", "assistant: Hello."]);
 }
+
+#[test]
+fn a_delegation_not_begun_ends_with_its_branch_and_a_running_one_is_spared_t9_q10() {
+    for begun in [false, true] {
+        let mut story = Story::helper();
+        story.chats("t0", "hi", "Hello.");
+        story.config.max_subagent_depth = 5;
+        story.acts("delegate");
+        story.answers(json!({"actions": [{"type": "subagent.spawn", "agent_id": "solo", "tool_call_id": "s", "message": "go"}]}));
+        if begun {
+            story.does(holdpoint_core::command::Command::ChildStarted { call: "s".into() }).expect("begun");
+        }
+        story.acts("leave");
+        story.answers(json!({"messages": [{"id": "n", "role": "user", "content": "new start"}]}));
+        assert_eq!(story.all("call.voided").len(), usize::from(!begun));
+        story.settles_down();
+        assert_eq!((story.turn(), story.s().pending_calls()), (None, 0), "the turn does not wait for it");
+        if begun {
+            let end = holdpoint_core::command::ChildEnd::default();
+            story.skip();
+            story.does(holdpoint_core::command::Command::ChildEnded { call: "s".into(), end }).expect("recorded");
+            story.expect(&["subagent.turn_completed", "decision.queued subagent.finished", "decision.dropped subagent.finished"]);
+        }
+    }
+}
