@@ -502,6 +502,29 @@ async fn questions_of_a_stopped_delegate_close_as_cancelled_th31() {
     assert_eq!((&ended["isError"], &ended["content"][0]["text"]), (&json!(true), &json!("cancelled: the turn ended")), "TH-3, C-20");
     let open = engine.call(Method::GET, "/api/admin/interrupts?state=open", None).await;
     assert_eq!(open["items"], json!([]));
+    let late = json!({"type": "tool.result", "id": "call_p", "result": {"content": [{"type": "text", "text": "late"}]}});
+    let late = engine.request(Method::POST, &format!("/api/machine/sessions/{child}/calls/settle")).json(&late).send().await;
+    let late = late.expect("the engine answers");
+    assert_eq!(late.status().as_u16(), 409, "TH-32");
+    assert_eq!(late.json::<Value>().await.expect("JSON")["code"], "effect_not_pending", "TH-32");
+}
+
+#[tokio::test]
+async fn a_paused_parent_records_the_stop_and_goes_on_when_it_is_resumed_th30() {
+    let engine = Engine::start(true).await;
+    let Tree { root, middle, turn, .. } = engine.tree().await;
+    let raise = json!({"reason": "wait", "interrupt_id": "w"});
+    engine.call(Method::POST, &format!("/api/client/sessions/{root}/interrupt"), Some(raise)).await;
+    assert_eq!(sent(engine.stop(&root, &middle).json(&json!({"reason": REASON}))).await.0, 200);
+    let log = engine.log(&root).await;
+    assert_eq!(find(&log, "subagent.turn_completed")["payload"]["error"]["message"], REASON, "TH-30: recorded");
+    let last = log.last().map(|event| &event["payload"]["type"]);
+    assert_eq!(last, Some(&json!("decision.queued")), "TH-30: the decision is held: {:?}", kinds(&log));
+    let resume = json!({"type": "interrupt.resume", "interrupt_id": "w", "payload": {"status": "resolved"}});
+    let body = json!({"agent_id": "lead", "session_id": root, "identity": {"id": "ann"}, "payload": resume});
+    engine.call(Method::POST, "/api/machine/sessions/submit", Some(body)).await;
+    let done = engine.until(&root, "turn.completed").await;
+    assert_eq!((&done["turn_id"], done.get("error")), (&json!(turn), None), "TH-34");
 }
 
 #[tokio::test]
