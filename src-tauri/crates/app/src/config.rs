@@ -323,10 +323,8 @@ const AGENT_KEYS: [&str; 20] = [
 
 fn agent(section: &Section<'_>, config: &Config, default_worker: Option<&str>) -> Result<AgentSpec, ConfigError> {
     section.allow(&AGENT_KEYS)?;
-    for key in ["mcp", "plugins"] {
-        if section.has(key) && !section.is_empty_list(key) {
-            return Err(section.error(key, "not available yet; without it the agent would run with fewer tools than it names"));
-        }
+    if section.has("plugins") && !section.is_empty_list("plugins") {
+        return Err(section.error("plugins", "not available yet; without it the agent would run with fewer tools than it names"));
     }
     if let Some(slack) = section.table("slack")? {
         slack.allow(&["name", "answers"])?;

@@ -112,7 +112,9 @@ fn endpoints(settings: &BTreeMap<String, ConnectionSettings>) -> impl Iterator<I
     settings.iter().map(|(path, settings)| {
         let endpoint = match settings.clone() {
             ConnectionSettings::Stdio { command, env, cwd } => Endpoint::Stdio { command, env, cwd: Some(cwd) },
-            ConnectionSettings::Http { url, auth, header } => Endpoint::Http { url, token: env(&token_name(path)).filter(|_| auth), header },
+            ConnectionSettings::Http { url, auth, header } => {
+                Endpoint::Http { url, token: env(&token_name(path)).filter(|_| auth), header }
+            }
         };
         (path.clone(), endpoint)
     })

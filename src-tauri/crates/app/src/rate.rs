@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn a_key_has_120_requests_and_2_more_a_second_th41() {
         let buckets = Buckets::default();
-        let at = |ms| Duration::from_millis(10_000 + ms);
+        let at = |ms: u64| Duration::from_millis(10_000 + ms);
         let passed = (0..130).filter(|_| buckets.take("a", at(0)).is_ok()).count();
         assert_eq!(passed, 120);
         assert_eq!(buckets.take("a", at(0)), Err(1), "in whole seconds, at least 1");

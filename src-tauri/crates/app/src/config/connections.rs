@@ -90,9 +90,9 @@ fn strings(section: &Section<'_>, key: &str) -> Result<Option<Vec<String>>, Conf
 /// F-6: values are never shown in an error; `"$NAME"` is resolved when the server starts.
 fn env(section: &Section<'_>) -> Result<Vec<(String, String)>, ConfigError> {
     let Some(table) = section.json("env") else { return Ok(Vec::new()) };
-    let pairs = table.as_object().and_then(|table| {
-        table.iter().map(|(name, value)| value.as_str().map(|value| (name.clone(), value.to_owned()))).collect()
-    });
+    let pairs = table
+        .as_object()
+        .and_then(|table| table.iter().map(|(name, value)| value.as_str().map(|value| (name.clone(), value.to_owned()))).collect());
     pairs.ok_or_else(|| section.error("env", "must be a table of strings: { NAME = \"value\" } or { NAME = \"$VARIABLE\" }"))
 }
 
@@ -137,7 +137,10 @@ fn path_of(section: &Section<'_>, item: &Value) -> Result<String, ConfigError> {
         return Err(section.error("mcp", format!("unknown key `{key}` in an entry{hint}")));
     }
     if table.get("auth_failure").is_some_and(|choice| choice == "interrupt") {
-        return Err(section.error("mcp", "auth_failure = \"interrupt\" is not available yet: without a credential the agent goes on without these tools (\"degrade\")"));
+        return Err(section.error(
+            "mcp",
+            "auth_failure = \"interrupt\" is not available yet: without a credential the agent goes on without these tools (\"degrade\")",
+        ));
     }
     if table.get("tools").and_then(|tools| tools.get("defer")).is_some_and(|defer| defer != false) {
         return Err(section.error("mcp", "tools.defer is not available yet"));
@@ -146,6 +149,7 @@ fn path_of(section: &Section<'_>, item: &Value) -> Result<String, ConfigError> {
     if let Some(tools) = entry.get_mut("tools").and_then(Value::as_object_mut) {
         tools.remove("defer");
     }
-    let entry: Entry = serde_json::from_value(entry).map_err(|problem| section.error("mcp", format!("an entry is not right: {problem}")))?;
+    let entry: Entry =
+        serde_json::from_value(entry).map_err(|problem| section.error("mcp", format!("an entry is not right: {problem}")))?;
     Ok(entry.path)
 }

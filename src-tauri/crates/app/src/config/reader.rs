@@ -303,9 +303,10 @@ fn secret_advice(section: &str, key: &str, known: &[&str]) -> Option<String> {
     }
     let mut parts = section.split('.');
     match (parts.next(), parts.next()) {
-        (Some("mcp"), Some(id)) => {
-            Some(format!("set it in the desktop's settings, or in the environment as HOLDPOINT_MCP_TOKEN_{}", id.to_ascii_uppercase().replace('-', "_")))
-        }
+        (Some("mcp"), Some(id)) => Some(format!(
+            "set it in the desktop's settings, or in the environment as HOLDPOINT_MCP_TOKEN_{}",
+            id.to_ascii_uppercase().replace('-', "_")
+        )),
         (Some("agent"), Some(id)) if section.split('.').next_back() == Some("slack") => {
             let id = id.to_ascii_uppercase();
             Some(format!("set SLACK_APP_TOKEN_{id} and SLACK_BOT_TOKEN_{id} in the environment"))

@@ -12,6 +12,9 @@ fn complaint(text: &str) -> String {
 
 const MODEL: &str = "[llm.main]\ntype = \"scripted\"\nscript = \"s.json\"\n";
 
+const AGENT: &str = "[llm.main]\ntype = \"scripted\"\nscript = \"s.json\"\n[agent.a]\nllm = \"main\"\nmodel = \"m\"\n";
+const SERVER: &str = "[mcp.one]\ncommand = [\"node\", \"server.js\"]\n";
+
 #[test]
 fn a_whole_file_reads_into_settings_f3() -> Result<(), ConfigError> {
     let config = parsed(
@@ -112,7 +115,22 @@ fn a_wrong_value_is_an_error_at_its_key() {
         (format!("{MODEL}[agent.a]\nllm = \"main\"\n"), ":4: agent.a.model: is missing; an agent that sets `llm` needs `llm` and `model`"),
         (format!("{MODEL}[agent.a]\nsystem = \"be kind\"\n"), ":4: agent.a.llm: is missing; an agent that sets `system` needs"),
         ("[agent.a]\ndescription = \"x\"\n".to_owned(), ":1: agent.a: needs `llm` and `model`, or a `worker`"),
-        (format!("{MODEL}[agent.a]\nllm = \"main\"\nmodel = \"m\"\nmcp = [\"mcp.x\"]\n"), ":7: agent.a.mcp: not available yet"),
+        (format!("{MODEL}[agent.a]\nllm = \"main\"\nmodel = \"m\"\nmcp = [\"mcp.x\"]\n"), ":7: agent.a.mcp: there is no [mcp.x]"),
+        (format!("{AGENT}plugins = [\"plugin.x\"]\n"), ":7: agent.a.plugins: not available yet"),
+        (format!("{AGENT}mcp = [\"one\"]\n{SERVER}"), ":7: agent.a.mcp: write the path \"mcp.one\" (Q-30)"),
+        (format!("{AGENT}mcp = [\"mcp.oen\"]\n{SERVER}"), ":7: agent.a.mcp: there is no [mcp.oen]; did you mean \"mcp.one\"?"),
+        (format!("{AGENT}mcp = [\"mcp.one\", {{ id = \"mcp.one\" }}]\n{SERVER}"), ":7: agent.a.mcp: names \"mcp.one\" twice"),
+        (
+            format!("{AGENT}mcp = [{{ id = \"mcp.one\", aprove = \"always\" }}]\n{SERVER}"),
+            "unknown key `aprove` in an entry; did you mean `approve`?",
+        ),
+        (format!("{AGENT}mcp = [{{ id = \"mcp.one\", approve = \"maybe\" }}]\n{SERVER}"), ":7: agent.a.mcp: an entry is not right"),
+        (format!("{AGENT}mcp = [{{ id = \"mcp.one\", auth_failure = \"interrupt\" }}]\n{SERVER}"), "is not available yet"),
+        ("[mcp.one]\n".to_owned(), ":1: mcp.one: needs exactly one of `url` and `command`"),
+        ("[mcp.one]\ncommand = [\"x\"]\nauth = \"none\"\n".to_owned(), ":3: mcp.one.auth: does not go with `command`"),
+        ("[mcp.one]\nurl = \"https://x\"\nauth = \"oauth\"\n".to_owned(), ":3: mcp.one.auth: OAuth is not available yet"),
+        ("[mcp.one]\nurl = \"https://x\"\nheader = \"X-Key\"\n".to_owned(), ":3: mcp.one.header: goes only with auth = \"token\""),
+        ("[mcp.one]\ncommand = []\n".to_owned(), ":2: mcp.one.command: must not be empty"),
         (
             "[llm.w]\ntype = \"worker\"\n[agent.a]\nllm = \"w\"\nmodel = \"m\"\n".to_owned(),
             ":4: agent.a.llm: names a model that the agent's worker",
