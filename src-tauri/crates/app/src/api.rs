@@ -207,12 +207,12 @@ impl App {
         let ttl: i64 = fields.get("ttl_seconds")?.unwrap_or(600);
         fields.end()?;
         if !(1..=i64::from(u32::MAX)).contains(&ttl) {
-            return Err(Failure::invalid("ttl_seconds must be at least 1"));
+            return Err(Failure::invalid(format!("ttl_seconds must be from 1 to {}", u32::MAX)));
         }
         let iat = now().0 / 1000;
         let exp = iat + ttl;
         let sub = owner.subject.map(|subject| subject.id).unwrap_or_default();
-        let claims = Claims { sub, tenant: Some(caller.tenant.clone()), metadata: owner.metadata, iat, exp };
+        let claims = Claims { sub, tenant: Some(caller.tenant.clone()), metadata: owner.metadata, iat, exp, nbf: None };
         let token = token::mint(&self.inner.token_secret, &claims)
             .map_err(|error| Failure::Unavailable(format!("the token could not be signed: {error}")))?;
         Ok(json!({"token": token, "expires_at": Millis(exp * 1000)}))

@@ -18,20 +18,24 @@ pub struct Claims {
     #[serde(default)]
     pub iat: i64,
     pub exp: i64,
+    /// A token minted elsewhere may say that it is not good yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nbf: Option<i64>,
 }
 
 pub fn mint(secret: &str, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &EncodingKey::from_secret(secret.as_bytes()))
 }
 
-/// The claims of a token that is signed with `secret`, names an owner and is not over at `now`.
+/// The claims of a token that is signed with `secret`, names an owner, and at `now` has begun and is not over.
 pub fn verify(secret: &str, token: &str, now: Millis) -> Option<Claims> {
     let mut rules = Validation::new(Algorithm::HS256);
     // The expiry is checked below against the app's clock, without the library's minute of leeway.
     rules.validate_exp = false;
     rules.validate_aud = false;
     let claims = jsonwebtoken::decode::<Claims>(token, &DecodingKey::from_secret(secret.as_bytes()), &rules).ok()?.claims;
-    (!claims.sub.is_empty() && now.0 < claims.exp.saturating_mul(1000)).then_some(claims)
+    let begun = claims.nbf.is_none_or(|start| start.saturating_mul(1000) <= now.0);
+    (!claims.sub.is_empty() && begun && now.0 < claims.exp.saturating_mul(1000)).then_some(claims)
 }
 
 #[cfg(test)]
@@ -40,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_token_holds_until_its_time_and_only_under_its_secret_h2() -> Result<(), jsonwebtoken::errors::Error> {
-        let claims = Claims { sub: "user-1".into(), tenant: Some("acme".into()), metadata: None, iat: 100, exp: 700 };
+        let claims = Claims { sub: "user-1".into(), tenant: Some("acme".into()), metadata: None, iat: 100, exp: 700, nbf: None };
         let token = mint("secret", &claims)?;
         assert_eq!(verify("secret", &token, Millis(699_999)), Some(claims));
         assert_eq!(verify("secret", &token, Millis(700_000)), None, "its time is over");
@@ -55,8 +59,17 @@ mod tests {
     }
 
     #[test]
+    fn a_token_does_not_hold_before_its_time_h2() -> Result<(), jsonwebtoken::errors::Error> {
+        let claims = Claims { sub: "user-1".into(), tenant: None, metadata: None, iat: 100, exp: 700, nbf: Some(200) };
+        let token = mint("secret", &claims)?;
+        assert_eq!(verify("secret", &token, Millis(199_999)), None);
+        assert_eq!(verify("secret", &token, Millis(200_000)), Some(claims));
+        Ok(())
+    }
+
+    #[test]
     fn a_token_without_owner_is_none_h2() -> Result<(), jsonwebtoken::errors::Error> {
-        let token = mint("secret", &Claims { sub: String::new(), tenant: None, metadata: None, iat: 0, exp: 10 })?;
+        let token = mint("secret", &Claims { sub: String::new(), tenant: None, metadata: None, iat: 0, exp: 10, nbf: None })?;
         assert_eq!(verify("secret", &token, Millis(0)), None);
         Ok(())
     }

@@ -32,12 +32,13 @@ fn foreign(headers: &HeaderMap, authority: Option<&str>) -> Option<&'static str>
     if text(header::ORIGIN).all(local) { None } else { Some("foreign Origin") }
 }
 
-/// Without the port.
+/// Without the port. What is no host with a port is no host at all: `127.0.0.1:80.evil.example` is not of this machine.
 fn host_of(authority: &str) -> &str {
-    if let Some(rest) = authority.strip_prefix('[') {
-        return rest.split_once(']').map_or("?", |(host, _)| host);
-    }
-    authority.rsplit_once(':').map_or(authority, |(host, _)| host)
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or(("?", ""), |(host, port)| (host, port.strip_prefix(':').unwrap_or(port))),
+        None => authority.rsplit_once(':').unwrap_or((authority, "")),
+    };
+    if port.bytes().all(|digit| digit.is_ascii_digit()) { host } else { "?" }
 }
 
 pub(crate) fn is_loopback(host: &str) -> bool {
@@ -68,14 +69,32 @@ mod tests {
         for host in ["127.0.0.1:8080", "localhost:8080", "LOCALHOST", "[::1]:8080", "127.0.0.2"] {
             assert_eq!(verdict(Some(host), None), None, "{host}");
         }
-        for host in ["evil.example", "127.0.0.1.evil.example:8080", "localhost.evil.example", "10.0.0.1:8080", "", "[::1", "0.0.0.0:8080"] {
+        for host in [
+            "evil.example",
+            "127.0.0.1.evil.example:8080",
+            "localhost.evil.example",
+            "10.0.0.1:8080",
+            "",
+            "[::1",
+            "0.0.0.0:8080",
+            "127.0.0.1:8080.evil.example",
+            "[::1].evil.example",
+            "127.0.0.1:8080@evil.example",
+        ] {
             assert_eq!(verdict(Some(host), None), Some("foreign Host"), "{host}");
         }
         assert_eq!(verdict(None, None), Some("foreign Host"), "no Host at all");
         for origin in ["http://127.0.0.1:8080", "http://localhost:5173", "tauri://localhost", "http://[::1]:1"] {
             assert_eq!(verdict(Some("127.0.0.1:8080"), Some(origin)), None, "{origin}");
         }
-        for origin in ["http://evil.example", "null", "https://localhost.evil.example", "file://"] {
+        for origin in [
+            "http://evil.example",
+            "null",
+            "https://localhost.evil.example",
+            "file://",
+            "http://localhost:8080.evil.example",
+            "http://[::1]@evil.example",
+        ] {
             assert_eq!(verdict(Some("127.0.0.1:8080"), Some(origin)), Some("foreign Origin"), "{origin}");
         }
     }
