@@ -1,6 +1,6 @@
 // The window around every place: rail, banners, and what floats above.
 
-import { Activity, Bot, Inbox, Keyboard, MessagesSquare, Plus, Search, Settings, SunMoon } from "lucide-react";
+import { Activity, Bot, Inbox, Keyboard, MessagesSquare, Plus, Search, Settings } from "lucide-react";
 import { useLayoutEffect } from "react";
 import { Outlet, useNavigate } from "react-router";
 import type { Action } from "../actions/action";
@@ -60,7 +60,6 @@ function useWindowActions(): void {
   const desk = useDesk();
   const navigate = useNavigate();
   const undo = useUndo();
-  const theme = useDeskState((state) => state.settings.theme);
   const agents = useDeskState((state) => state.agents);
   const overlay = (name: "palette" | "keys" | "new_session") => () => desk.ui.setState((ui) => ({ overlay: ui.overlay === name ? null : name, newSessionAgent: null }));
   const place = (id: string, title: string, path: string, key: string, icon: Action["icon"]): Action => ({
@@ -76,14 +75,8 @@ function useWindowActions(): void {
     { id: "window.keys", title: "All keys", section: "Window", keys: ["?"], icon: Keyboard, run: overlay("keys") },
     { id: "window.new_session", title: "New session…", section: "Window", keys: ["c", "Ctrl+n"], icon: Plus, when: () => agents.length > 0, run: overlay("new_session") },
     { id: "window.undo", title: "Undo the last answer", section: "Window", keys: ["u"], when: () => undo !== null, run: () => undo?.() },
-    {
-      id: "window.theme", title: `Theme: ${theme} → ${nextTheme[theme]}`, section: "Window", icon: SunMoon,
-      run: () => desk.saveSettings({ theme: nextTheme[theme] }),
-    },
   ]);
   useLayoutEffect(() => {
     document.title = "Holdpoint";
   }, []);
 }
-
-const nextTheme = { system: "light", light: "dark", dark: "system" } as const;

@@ -1,4 +1,4 @@
-// Ctrl+K: every command by name, then questions, sessions and agents.
+// Ctrl+K: every command by name, then questions, sessions, settings and agents.
 
 import { useId, useMemo, useState, type KeyboardEvent } from "react";
 import { useNavigate } from "react-router";
@@ -6,6 +6,8 @@ import { keyLabel } from "../actions/action";
 import { useRegistry } from "../actions/hooks";
 import { Dialog } from "../components/Dialog";
 import { Kbd } from "../components/Kbd";
+import { themeWords, undoChoices, undoWord } from "../features/settings/choices";
+import type { Settings } from "../store/state";
 import { agentPath } from "../features/inbox/order";
 import { headline } from "../features/inbox/question";
 import { interruptPath, placeOf, sessionPath } from "../paths";
@@ -122,6 +124,8 @@ function useEntries(): Entry[] {
   const interrupts = useDeskState((state) => state.interrupts);
   const sessions = useDeskState((state) => state.sessions);
   const agents = useDeskState((state) => state.agents);
+  const chosenTheme = useDeskState((state) => state.settings.theme);
+  const undoMs = useDeskState((state) => state.settings.undo_ms);
   return useMemo(
     () => [
       ...registry
@@ -130,8 +134,10 @@ function useEntries(): Entry[] {
         .map((action): Entry => ({ id: action.id, kind: action.section, title: action.title, hint: "", keys: action.keys?.[0] === undefined ? undefined : keyLabel(action.keys[0]), run: action.run })),
       ...openInterrupts(interrupts).map((row): Entry => ({ id: `${row.session_id}/${row.interrupt_id}`, kind: "Question", title: headline(row), hint: agentPath(row), run: () => void navigate(interruptPath(row)) })),
       ...newestSessions(sessions).map((row): Entry => ({ id: row.session_id, kind: "Session", title: sessionTitle(row), hint: row.agent_id, run: () => void navigate(sessionPath(row.session_id)) })),
+      ...(Object.keys(themeWords) as Settings["theme"][]).map((theme): Entry => ({ id: `theme ${theme}`, kind: "Setting", title: `Theme: ${themeWords[theme]}`, hint: theme === chosenTheme ? "now" : "", run: () => desk.saveSettings({ theme }) })),
+      ...undoChoices.map((ms): Entry => ({ id: `undo ${ms}`, kind: "Setting", title: `Time to undo: ${undoWord(ms)}`, hint: ms === undoMs ? "now" : "", run: () => desk.saveSettings({ undo_ms: ms }) })),
       ...agents.map((agent): Entry => ({ id: `agent ${agent.agent_id}`, kind: "Agent", title: `New session with ${agent.agent_id}`, hint: agent.model ?? "", run: () => desk.ui.setState({ overlay: "new_session", newSessionAgent: agent.agent_id }) })),
     ],
-    [registry, interrupts, sessions, agents, navigate, desk],
+    [registry, interrupts, sessions, agents, chosenTheme, undoMs, navigate, desk],
   );
 }

@@ -41,7 +41,7 @@ function UndoBar({ answer }: { answer: ScheduledAnswer }) {
     <div className={css.bar} role="status">
       <span className={css.text}>
         “{answer.label}” to <b>{answer.session_title}</b>
-        {left > 0 && <span aria-hidden="true"> in {Math.ceil(left / 1000)} s</span>}
+        {left > 0 && <span aria-hidden="true"> in {Math.max(1, Math.floor(left / 1000))} s</span>}
       </span>
       <button type="button" className={css.undo} onClick={() => void undo(desk, answer)} aria-keyshortcuts="U">
         Undo

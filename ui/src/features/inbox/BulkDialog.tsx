@@ -1,5 +1,6 @@
 // Answer marked: a peek of each question, the one answer they share, and what became of each. The set is frozen when this opens.
 
+import { ChevronRight } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { keyLabel } from "../../actions/action";
 import { Button } from "../../components/Button";
@@ -157,9 +158,12 @@ function SharedButton({ option, open, onChoose }: { option: SharedOption; open: 
 function Peek({ row }: { row: InterruptRow }) {
   const question = useMemo(() => readQuestion(row.payload), [row.payload]);
   const [open, setOpen] = useState(false);
+  // One line of text is all there in the summary already.
+  const longer = question.message !== null && question.message.trim().includes("\n");
   return (
     <details className={css.peek} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
+        <ChevronRight className={css.chevron} aria-hidden="true" />
         <span className={css.question}><Visible text={headline(row)} /></span>
         {question.risk !== null && <Chip tone={question.risk === "high" ? "danger" : question.risk === "medium" ? "wait" : "plain"}>{question.risk} risk</Chip>}
         <span className={css.where}>
@@ -169,7 +173,8 @@ function Peek({ row }: { row: InterruptRow }) {
       </summary>
       {open && (
         <div className={css.whole}>
-          {question.message !== null && <Markdown text={question.message} />}
+          {longer && question.message !== null && <Markdown text={question.message} />}
+          {!longer && question.preview === null && question.tool === null && question.rest === undefined && <p className="muted">The question says nothing more.</p>}
           {question.preview !== null && <PreviewPart preview={question.preview} />}
           {question.tool !== null && <ToolPart tool={question.tool} risk={question.risk} />}
           {question.rest !== undefined && <RestPart value={question.rest} />}

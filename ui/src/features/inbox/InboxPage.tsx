@@ -11,6 +11,7 @@ import { Dialog } from "../../components/Dialog";
 import { Kbd } from "../../components/Kbd";
 import { Menu } from "../../components/Menu";
 import { useNow } from "../../components/time";
+import { useKeepFocus } from "../../components/useKeepFocus";
 import { interruptLink, interruptPath, sessionPath } from "../../paths";
 import { useDesk, useDeskState } from "../../store/hooks";
 import { openInterrupts } from "../../store/selectors";
@@ -52,6 +53,8 @@ export function InboxPage() {
   const grouping = useDeskState((state) => (state.settings.inbox_group as Grouping | undefined) ?? "none");
   const filterBox = useRef<HTMLInputElement>(null);
   const detail = useRef<HTMLElement>(null);
+
+  useKeepFocus(detail, "[data-interrupt-card]");
 
   const open = useMemo(() => openInterrupts(interrupts), [interrupts]);
   // Only a snooze makes the list depend on the time.
@@ -210,7 +213,7 @@ export function InboxPage() {
           {ready && awake.length === 0 && filterText !== "" && <p className={css.none}>No waiting question matches this filter.</p>}
         </div>
       </section>
-      <section ref={detail} className={css.detail} aria-label="Question">
+      <section ref={detail} tabIndex={-1} className={css.detail} aria-label="Question">
         {chosen === undefined ? (
           ready && (awake.length === 0 || chosenKey !== null) && <EmptyInbox gone={chosenKey !== null && awake.length > 0} />
         ) : (

@@ -1,21 +1,24 @@
-/** What the session cost, turn by turn. */
+/** What the session cost: whole, on the branch on show, and turn by turn. */
+import { useMemo } from "react";
 import { Mark } from "../../components/Mark";
-import { count, usd } from "../../components/money";
+import { count, sumUsd, usd } from "../../components/money";
 import { clock, exact, took, useNow } from "../../components/time";
 import type { TurnRow } from "../../wire";
 import { turnStanding } from "../session/status";
-import { useSession } from "../session/view";
+import { useSession, type Model } from "../session/view";
 import css from "./Inspector.module.css";
 
 export function Spend() {
   const { model } = useSession();
   const { session, turns } = model.followed;
   const { usage } = session;
+  const branch = useBranchSpend(model);
   const newestFirst = [...turns.values()].filter((turn) => turn.started_at !== null).reverse();
   return (
     <div className={css.scroll}>
       <dl className={css.totals} aria-label="Whole session">
         <dt>Session</dt><dd>{usd(usage.cost_usd)}</dd>
+        {session.branches > 1 && <><dt>{model.active ? "This branch" : "The branch on show"}</dt><dd>{usd(branch)}</dd></>}
         <dt>Tokens read</dt><dd>{count(usage.input_tokens)}</dd>
         <dt>of them cached</dt><dd>{count(usage.cached_input_tokens)}</dd>
         <dt>Tokens written</dt><dd>{count(usage.output_tokens)}</dd>
@@ -28,6 +31,15 @@ export function Spend() {
       {newestFirst.length > 200 && <p className={css.note}>The newest 200 of {count(newestFirst.length)} turns.</p>}
     </div>
   );
+}
+
+/** Of the turns that wrote the path on show, from its first message on. */
+function useBranchSpend({ index, path, followed: { turns } }: Model): string {
+  return useMemo(() => {
+    const onPath = new Set<string>();
+    for (const at of path) onPath.add(index.nodes[at]?.turn_id ?? "");
+    return sumUsd([...turns.values()].filter((turn) => onPath.has(turn.turn_id)).map((turn) => turn.cost_usd));
+  }, [index, path, turns]);
 }
 
 function TurnLine({ turn }: { turn: TurnRow }) {

@@ -20,7 +20,7 @@ const words = {
 function Asking({ ask }: { ask: Ask }) {
   const { view, operations } = useSession();
   const { title, lead, yes: goOn, no } = words[ask.kind];
-  const close = (): void => view.setState({ dialog: null });
+  const close = (): void => view.setState({ dialog: null, writeAfter: null });
   const confirm = (): void => void (ask.kind === "cancel" ? operations.confirmCancel() : operations.confirmMakeActive(ask.messageId));
   // The key that asked also confirms, so that stopping never needs a search for the button.
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -21,6 +21,8 @@ beforeEach(() => {
   // Nothing here is hidden by a style, and working styles out takes the document of the tests longer than all else.
   const plain = document.createElement("div").style;
   vi.spyOn(window, "getComputedStyle").mockReturnValue(plain);
+  // Wide enough for all three panes to begin open.
+  vi.stubGlobal("innerWidth", 1280);
   vi.stubGlobal("ResizeObserver", class { observe() {} unobserve() {} disconnect() {} });
   Element.prototype.scrollTo = () => undefined;
 });

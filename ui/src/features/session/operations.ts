@@ -20,6 +20,8 @@ export interface Operations {
   readonly regenerate: (messageId: string) => Promise<void>;
   /** Asks first when it would end something. */
   readonly makeActive: (messageId: string) => Promise<void>;
+  /** Makes it active and puts the caret where the next message is written. */
+  readonly branchFrom: (messageId: string) => Promise<void>;
   readonly confirmMakeActive: (messageId: string) => Promise<void>;
   readonly askCancel: () => Promise<void>;
   readonly confirmCancel: () => Promise<void>;
@@ -37,10 +39,12 @@ export interface OperationsOver {
 export function createOperations({ desk, sessionId, view, model }: OperationsOver): Operations {
   const jumpTo = (key: string): void => view.setState((now) => ({ jump: { key, count: (now.jump?.count ?? 0) + 1 } }));
 
-  const during = async (words: string, work: Promise<unknown>): Promise<void> => {
+  /** False when it was refused; the reason is told then. */
+  const during = async (words: string, work: Promise<unknown>): Promise<boolean> => {
     view.setState({ pending: words });
-    await desk.attempt(work);
+    const taken = await desk.attempt(work.then(() => true));
     view.setState({ pending: null });
+    return taken === true;
   };
 
   const roleOf = (messageId: string): string | undefined => model()?.followed.nodeById.get(messageId)?.role;
@@ -94,9 +98,15 @@ export function createOperations({ desk, sessionId, view, model }: OperationsOve
       if (endsNothing(forecast)) await operations.confirmMakeActive(messageId);
       else view.setState({ dialog: { kind: "make_active", messageId, forecast } });
     },
+    async branchFrom(messageId) {
+      view.setState({ writeAfter: messageId });
+      await operations.makeActive(messageId);
+    },
     async confirmMakeActive(messageId) {
       view.setState({ dialog: null });
-      await during("Making this branch active…", desk.submit(sessionId, { type: "make_active", message_id: messageId }));
+      const taken = await during("Making this branch active…", desk.submit(sessionId, { type: "make_active", message_id: messageId }));
+      // What was on show may reach beyond the new head, and would then still be another branch.
+      view.setState(taken ? { viewed: null } : { writeAfter: null });
     },
     async askCancel() {
       const forecast = await desk.attempt(desk.transport.forecast(sessionId, { type: "cancel" }));

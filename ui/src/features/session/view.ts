@@ -21,6 +21,8 @@ export interface View {
   readonly dialog: Ask | null;
   /** Item the transcript should show, counted so that the same one can be asked for twice. */
   readonly jump: { readonly key: string; readonly count: number } | null;
+  /** The composer takes the focus once this message is the head. */
+  readonly writeAfter: string | null;
   /** Command on its way, in words. */
   readonly pending: string | null;
 }
@@ -34,7 +36,7 @@ export type ViewStore = StoreApi<View>;
 /** `opensAt`: the message a link names; its path is picked once the session is read. */
 export function createView(opensAt: string | null = null): ViewStore {
   return createStore<View>(() => ({
-    viewed: null, focusKey: opensAt, openedFolds: new Set(), editing: null, find: null, dialog: null,
+    viewed: null, focusKey: opensAt, openedFolds: new Set(), editing: null, find: null, dialog: null, writeAfter: null,
     jump: opensAt === null ? null : { key: opensAt, count: 1 }, pending: null,
   }));
 }

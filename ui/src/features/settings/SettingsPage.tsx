@@ -7,9 +7,9 @@ import page from "../../components/Page.module.css";
 import { useDesk, useDeskState, useUi } from "../../store/hooks";
 import type { Settings } from "../../store/state";
 import { asRefusal } from "../../transport/transport";
+import { themeWords, undoChoices, undoWord } from "./choices";
 import css from "./SettingsPage.module.css";
 
-const undoChoices = [0, 2000, 4000, 8000, 15_000];
 
 export function SettingsPage() {
   const desk = useDesk();
@@ -24,11 +24,15 @@ export function SettingsPage() {
       <div className={page.body}>
         <div className={css.groups}>
           <Group title="Appearance">
-            <Select label="Theme" value={settings.theme} onChange={(event) => desk.saveSettings({ theme: event.target.value as Settings["theme"] })}>
-              <option value="system">Like the system</option>
-              <option value="light">Light</option>
-              <option value="dark">Dark</option>
-            </Select>
+            <div className={css.choices}>
+              <Select label="Theme" value={settings.theme} onChange={(event) => desk.saveSettings({ theme: event.target.value as Settings["theme"] })}>
+                {Object.entries(themeWords).map(([theme, word]) => (
+                  <option key={theme} value={theme}>
+                    {word}
+                  </option>
+                ))}
+              </Select>
+            </div>
           </Group>
           <Group title="Answering" about="An answer is held back for this long, so that you can take it back with U. Held answers survive a restart.">
             <div className={css.choices}>
@@ -75,12 +79,8 @@ function ofRisk(settings: Settings, risk: "low" | "medium" | "high"): number | "
 }
 
 /** A time written into the settings by hand stands among the usual ones. */
-function withChoice(ms: number | ""): number[] {
+function withChoice(ms: number | ""): readonly number[] {
   return ms === "" || undoChoices.includes(ms) ? undoChoices : [...undoChoices, ms].sort((a, b) => a - b);
-}
-
-function undoWord(ms: number): string {
-  return ms === 0 ? "Off: send at once" : `${ms / 1000} seconds`;
 }
 
 function Notifications({ test }: { test: NonNullable<ReturnType<typeof useDesk>["transport"]["notificationTest"]> }) {

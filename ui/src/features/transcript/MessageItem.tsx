@@ -81,12 +81,13 @@ function Edited({ id }: { id: string }) {
 
 function Actions({ node, body }: { node: NodeRow; body: ReadMessage | null }) {
   const { operations, model } = useSession();
-  const isHead = model.followed.head_id === node.id;
+  // After a message of the person's own, or one that asked for tools, the engine would go on at once: there is nothing to write then.
+  const canBranch = node.role === "assistant" && node.tool_calls.length === 0 && model.followed.head_id !== node.id;
   return (
     <span className={css.actions} role="group" aria-label="Message actions">
       {node.role === "user" && <IconButton label="Edit" keyHint="e" onClick={() => operations.edit(node.id)}><Pencil /></IconButton>}
       {node.role === "assistant" && <IconButton label="Regenerate" keyHint="r" onClick={() => void operations.regenerate(node.id)}><RefreshCw /></IconButton>}
-      {!isHead && <IconButton label="Branch from here" onClick={() => void operations.makeActive(node.id)}><GitBranch /></IconButton>}
+      {canBranch && <IconButton label="Branch from here" onClick={() => void operations.branchFrom(node.id)}><GitBranch /></IconButton>}
       <IconButton label="Copy" disabled={body === null} onClick={() => void operations.copy(body?.text ?? "", "Message")}><Copy /></IconButton>
       <IconButton label="Copy link" onClick={() => void operations.copyLink(node.id)}><Link /></IconButton>
     </span>

@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useMemo, useRef, useState, type UIEvent } from "react";
 import { useStore } from "zustand";
 import { Button } from "../../components/Button";
+import { useKeepFocus } from "../../components/useKeepFocus";
 import { useDeskState } from "../../store/hooks";
 import type { InterruptRow } from "../../wire";
 import { num } from "../tree/treeIndex";
@@ -41,6 +42,7 @@ export function Transcript() {
     followOnAppend: true,
     scrollEndThreshold: 60,
   });
+  useKeepFocus(scroller, "[data-interrupt-card='open']");
   const shown = virtual.getVirtualItems();
   useWanted(bodies, shown.flatMap((each) => { const item = items[each.index]; return item === undefined ? [] : bodiesOf(item); }));
 
