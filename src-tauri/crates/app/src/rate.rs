@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// What one request takes out of the bucket, as the time it takes to flow back.
 const ONE: Duration = Duration::from_millis(500);
-const FULL: Duration = Duration::from_secs(60);
+const FULL: Duration = Duration::from_mins(1);
 /// Above this many keys, those whose bucket is full again are forgotten.
 const KEYS: usize = 1000;
 
@@ -27,7 +27,7 @@ impl Buckets {
         let full_at = buckets.entry(key.to_owned()).or_insert(now);
         let taken = full_at.saturating_sub(now) + ONE;
         if taken > FULL {
-            return Err((taken - FULL).as_millis().div_ceil(1000) as u64);
+            return Err(taken.saturating_sub(FULL).as_millis().div_ceil(1000) as u64);
         }
         *full_at = now + taken;
         Ok(())
