@@ -62,7 +62,7 @@ fn every_crate_of_the_product_has_its_place_in_the_order() {
 fn nothing_impure_is_under_the_core_or_the_view() {
     for package in ["holdpoint-core", "holdpoint-view"] {
         // `cargo tree`, not the metadata: that also lists optional dependencies which no feature turns on.
-        let tree = cargo(&["tree", "--offline", "--package", package, "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
+        let tree = cargo(&["tree", "--locked", "--package", package, "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
         let below: BTreeSet<&str> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
         assert!(below.contains("serde"), "the tree was read: {tree}");
         for name in NEVER_UNDER_CORE_OR_VIEW {
@@ -129,7 +129,7 @@ struct Graph {
 
 impl Graph {
     fn read() -> Self {
-        let metadata = cargo(&["metadata", "--format-version", "1", "--offline"]);
+        let metadata = cargo(&["metadata", "--format-version", "1", "--locked"]);
         let metadata: Value = serde_json::from_str(&metadata).expect("cargo metadata prints JSON");
         let names: BTreeMap<String, String> =
             list(&metadata["packages"]).iter().map(|package| (text(&package["id"]), text(&package["name"]))).collect();

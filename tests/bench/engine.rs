@@ -11,7 +11,9 @@ use holdpoint_core::event::{Identity, Subject, Visibility, WorkerRef};
 use holdpoint_core::id::{SessionId, ulid};
 use holdpoint_core::message::{ErrorCode, ErrorInfo, Message, Role};
 use holdpoint_core::time::Millis;
-use holdpoint_runtime::runner::{DecisionCall, DeltaSink, Failure, ModelCall, ModelFailure, ModelReply, ModelRunner, NoConnectors, WorkerRunner};
+use holdpoint_runtime::runner::{
+    DecisionCall, DeltaSink, Failure, ModelCall, ModelFailure, ModelReply, ModelRunner, NoConnectors, WorkerRunner,
+};
 use holdpoint_runtime::{Call, Engine};
 use holdpoint_store::Store;
 use serde_json::{Value, json};
@@ -73,7 +75,8 @@ async fn open(path: &Path) -> Result<(Engine, mpsc::UnboundedReceiver<(Instant, 
     let worker = WorkerRef { id: "asker".to_owned(), url: None, file: Some("asker.mjs".to_owned()) };
     let agent = AgentSpec { worker: Some(worker), ..AgentSpec::default() };
     let config = EngineConfig { agents: [(AGENT.to_owned(), agent)].into(), ..EngineConfig::default() };
-    let engine = Engine::open(Store::open(path)?, Arc::new(config), Arc::new(NoModel), Arc::new(Asker { told }), Arc::new(NoConnectors)).await?;
+    let engine =
+        Engine::open(Store::open(path)?, Arc::new(config), Arc::new(NoModel), Arc::new(Asker { told }), Arc::new(NoConnectors)).await?;
     Ok((engine, calls))
 }
 
