@@ -22,9 +22,10 @@ pub fn unusable(path: &str, why: impl std::fmt::Display) -> ConnectorFailure {
 
 /// M-21, as far as nobody can renew a token: who has none must bring one, who has one brought the wrong one.
 fn unauthorized(path: &str, has_token: bool) -> ConnectorFailure {
-    let (auth, message) = match has_token {
-        false => ("never_authorized", format!("{path} asks for authorization, and no token is set for it")),
-        true => ("token_rejected", format!("{path} refuses the token it was given")),
+    let (auth, message) = if has_token {
+        ("token_rejected", format!("{path} refuses the token it was given"))
+    } else {
+        ("never_authorized", format!("{path} asks for authorization, and no token is set for it"))
     };
     ConnectorFailure { auth: Some(auth.to_owned()), ..failure(ErrorCode::ProviderError, message, false) }
 }

@@ -137,7 +137,7 @@ async fn a_refusal_of_the_server_is_final_k14() {
 async fn a_command_that_is_not_there_is_named_m32() {
     let missing = connectors(vec!["no-such-program-here".into()], Vec::new());
     let failed = missing.list("mcp.one".into(), never()).await.expect_err("nothing to start");
-    assert!(failed.failure.error.message.starts_with("mcp.one: no-such-program-here cannot be started: "), "{:?}", failed);
+    assert!(failed.failure.error.message.starts_with("mcp.one: no-such-program-here cannot be started: "), "{failed:?}");
     assert!(!failed.failure.retryable);
     let unknown = missing.list("mcp.two".into(), never()).await.expect_err("not configured");
     assert_eq!(unknown.failure.error.code, "unroutable");
