@@ -39,7 +39,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) | Self::Check(text) => f.write_str(text),
-            Self::Missing { what, install } => write!(f, "missing: {}\n  {install}", what.join(", ")),
+            Self::Missing { what, install } => write!(f, "missing:\n    {}\n  {install}", what.join("\n    ")),
             Self::Command { command, ended } => write!(f, "failed ({ended}); to repeat:\n  {command}"),
             Self::Io { doing, error } => write!(f, "{doing}: {error}"),
         }

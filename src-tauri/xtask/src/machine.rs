@@ -66,7 +66,8 @@ impl Platform {
 
     /// The commands that install `packages`, in order. None: this platform's packages are not known.
     pub fn install(self, packages: &[&str]) -> Option<Vec<Shell>> {
-        let apt = || as_root("apt-get").with("DEBIAN_FRONTEND", "noninteractive");
+        // As an argument, not in the environment: sudo drops that.
+        let apt = || as_root("env").words("DEBIAN_FRONTEND=noninteractive apt-get");
         match self {
             Self::Debian { .. } => {
                 Some(vec![apt().words("update -q"), apt().words("install -y -q --no-install-recommends").args(packages)])
@@ -92,12 +93,7 @@ fn winget(package: &str) -> Shell {
 }
 
 fn as_root(program: &str) -> Shell {
-    if is_root() {
-        Shell::new(program)
-    } else {
-        // `env`: sudo drops the environment, and with it DEBIAN_FRONTEND.
-        Shell::new("sudo").words("env DEBIAN_FRONTEND=noninteractive").arg(program)
-    }
+    if is_root() { Shell::new(program) } else { Shell::new("sudo").arg(program) }
 }
 
 fn is_root() -> bool {
