@@ -92,7 +92,8 @@ async fn a_declined_write_leaves_no_file_and_an_approved_one_writes_what_was_sho
         {"match": {"role": "user"}, "tool_calls": [write("call_yes", &yes), write("call_no", &no)]},
         {"match": {"role": "tool"}, "text": "As you wish."},
     ]});
-    let server = format!("command = [{:?}, {:?}]", reference("mcp-server-filesystem"), files);
+    let program = reference("mcp-server-filesystem");
+    let server = format!("command = {}", json!([program, files]));
     let project = Project::start(&config(&server, "{ id = \"mcp.one\", approve = \"destructive\" }"), &script).await;
 
     project.input(message("Write two files.")).await;
@@ -123,7 +124,7 @@ async fn a_declined_write_leaves_no_file_and_an_approved_one_writes_what_was_sho
 /// The small server of the connection's own tests; its `wait` never answers.
 fn small(record: &Path) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../effects-mcp/tests/server.mjs");
-    format!("command = [\"node\", {script:?}]\nenv = {{ RECORD = {record:?} }}")
+    format!("command = {}\nenv = {{ RECORD = {} }}", json!(["node", script]), json!(record))
 }
 
 async fn until_noted(record: &Path, wanted: &str) {
