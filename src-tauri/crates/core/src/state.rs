@@ -379,7 +379,8 @@ impl Session {
         if after.is_some_and(|after| self.tree.on_path(head, after)) {
             return Some(current.clone());
         }
-        self.pausing(Some(head)).find_map(|open| open.turn_id.clone())
+        let lives = |turn: &TurnId| self.turn(turn).is_some_and(|turn| turn.state != TurnState::Over);
+        self.pausing(Some(head)).find_map(|open| open.turn_id.clone().filter(lives))
     }
     /// What a suspended turn without an open question waits for on the active branch: its answer, or its end.
     pub(crate) fn goes_on_here(&self, decision: &Decision) -> bool {

@@ -566,3 +566,20 @@ fn the_clocks_of_a_shared_call_stand_still_while_its_turn_is_left_t16() {
     story.resumes("q", json!(1));
     assert_eq!(story.call("y").deadline().map(|at| at.0 - story.now.0), Some(120_000));
 }
+
+#[test]
+fn a_question_that_outlived_its_turn_gives_its_answer_to_no_turn_that_is_over_i76() {
+    let (mut story, path) = held();
+    story.acts("stop");
+    story.answers(json!({"actions": [{"type": "fail", "error": {"message": "No."}}]}));
+    assert_eq!((story.turn(), story.open_interrupts()), (None, vec!["q"]), "t is over, its question is not");
+    story.raises("q2");
+    story.view(Some("t2"), [path[..2].to_vec(), vec![user("u", "free")]].concat()).expect("it escapes");
+    assert_eq!(story.resumes("q2", json!(2)).turn_id, None);
+    story.accepts();
+    finishes(&mut story);
+    story.view(None, path).expect("T-15");
+    story.resumes("q", json!(1));
+    story.settles_down();
+    assert_eq!((story.turn(), story.waiting()), (None, Vec::<String>::new()));
+}
