@@ -16,6 +16,9 @@ use crate::state::TurnState;
 use super::Step;
 use super::cancel::CANCELLED_TEXT;
 
+/// Beginnings of the fixed ids of questions that the engine raises (I-65…I-67, D-12).
+const RESERVED: [&str; 5] = ["mcp-approve:", "mcp-auth:", "mcp-elicit:", "call-unknown:", "budget:"];
+
 /// How an interrupt is closed.
 pub(super) struct Closing {
     pub payload: Option<Value>,
@@ -45,6 +48,10 @@ impl Step<'_, '_, '_> {
         }
         if id.as_ref().is_some_and(|id| !is_given_id(id.as_str())) {
             return Err(Rejection::new(Code::InvalidRequest, "interrupt_id has 1 to 200 characters"));
+        }
+        // A question that only the engine asks must not be on screen in somebody else's words.
+        if let Some(own) = id.as_ref().and_then(|id| RESERVED.into_iter().find(|own| id.as_str().starts_with(own))) {
+            return Err(Rejection::new(Code::InvalidRequest, format!("interrupt ids that start with {own} are the engine's own")));
         }
         let id = self.raise(id, super::input::origin(caller), reason, payload, None);
         self.void_paused_model_calls();

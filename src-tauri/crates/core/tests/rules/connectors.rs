@@ -344,8 +344,9 @@ fn a_worker_that_acts_by_itself_bypasses_the_question_m18() {
 fn an_answer_given_before_the_question_counts_for_nothing_m17() {
     let mut story = connected("solo", json!({"approve": "always"}));
     asks_for(&mut story, &[]);
-    story.raises("mcp-approve:w");
-    story.resumes("mcp-approve:w", json!({"approved": true}));
+    let raise = Command::Raise { caller: machine(), interrupt_id: Some("mcp-approve:w".into()), reason: "check".into(), payload: None };
+    assert!(story.does(raise).is_err(), "the id is the engine's own");
+    assert_eq!(story.resumes("mcp-approve:w", json!({"approved": true})).resumed, Some(false), "I-36");
     story.says("t2", "write");
     story.replies(calls(&[WRITE]));
     assert_eq!(story.open_interrupts(), ["mcp-approve:w"]);

@@ -23,6 +23,17 @@ fn raise(caller: Caller, id: &str) -> Command {
 }
 
 #[test]
+fn nobody_outside_asks_under_an_id_of_the_engines_own_i65_i66_i67() {
+    let mut story = Story::solo();
+    story.chats("t", "hi", "Hello.");
+    for id in ["mcp-approve:call_1", "mcp-auth:mcp.x", "mcp-elicit:call_1:1", "call-unknown:call_1", "budget:session"] {
+        let refused = story.does(raise(machine(), id)).expect_err("the engine's own");
+        assert_eq!(refused.code, Code::InvalidRequest, "{id}");
+    }
+    assert!(story.all("session.interrupted").is_empty());
+}
+
+#[test]
 fn a_worker_raises_at_the_head_behind_its_own_messages_i1_i4_i9_i12() {
     let mut story = held(Story::helper());
     assert_eq!(
