@@ -65,7 +65,9 @@ impl LoggedRequest {
                 let system: Vec<String> = config.and_then(|c| c.system.clone()).into_iter().chain(told).collect();
                 let system = Some(system.join("\n")).filter(|text| !text.is_empty()).map(|text| Message::new(Role::System, text));
                 let path = session.tree.path_to(head.as_ref());
-                with_answers(system.into_iter().chain(path.map(|node| (*node.message).clone())), open)
+                let passed_on = config.is_none_or(|c| c.other.get("attachments") != Some(&serde_json::Value::Bool(false)));
+                let path = path.map(|node| if passed_on { (*node.message).clone() } else { without_attachments(&node.message) });
+                with_answers(system.into_iter().chain(path), open)
             }
         };
         let tools = Some(self.tools.clone().unwrap_or_else(|| self.config_tools(session))).filter(|tools: &Vec<LlmTool>| !tools.is_empty());
@@ -105,6 +107,17 @@ pub fn config_tools(config: &crate::message::AgentConfig) -> Vec<LlmTool> {
         .collect()
 }
 
+/// P-22 `attachments = false`: the model reads that there was one, and nothing of it.
+fn without_attachments(message: &Message) -> Message {
+    let mut message = message.clone();
+    if let Some(Content::Parts(parts)) = &mut message.content {
+        for part in parts.iter_mut().filter(|part| part["type"] == "attachment") {
+            *part = serde_json::json!({"type": "text", "text": format!("[attachment, {}]", part["mime"].as_str().unwrap_or("of unknown type"))});
+        }
+    }
+    message
+}
+
 /// P-16: behind each message that asks for tools stand the answers, in the order they came, then one in place of each that is missing.
 /// A path may hold an answer further down, where a slow call ended behind other messages; no model takes it there.
 fn with_answers(messages: impl Iterator<Item = Message>, open: &[CallId]) -> Vec<Message> {
@@ -130,4 +143,19 @@ fn with_answers(messages: impl Iterator<Item = Message>, open: &[CallId]) -> Vec
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attachment_kept_from_the_model_leaves_its_kind_behind_p22() {
+        let parts = vec![
+            serde_json::json!({"type": "text", "text": "look"}),
+            serde_json::json!({"type": "attachment", "id": "a", "mime": "image/png", "size": 3, "uri": "holdpoint:blob/x/y"}),
+        ];
+        let message = Message { content: Some(Content::Parts(parts)), ..Message::new(Role::User, "") };
+        assert_eq!(without_attachments(&message).text(), "look[attachment, image/png]");
+    }
 }
