@@ -95,7 +95,7 @@ test("a branch from an earlier message begins in the composer", async ({ desk })
   await expect(box).toBeFocused();
   await box.fill("Another way");
   await box.press("Enter");
-  await expect(desk.transcript().getByText("Another way")).toBeVisible();
+  await expect(desk.transcript().getByText("Another way", { exact: true })).toBeVisible();
 });
 
 test.describe("in the smallest window", () => {
