@@ -6,6 +6,7 @@ mod calls;
 mod cancel;
 mod connectors;
 mod decisions;
+mod delegates;
 mod inputs;
 mod leaving;
 mod log;

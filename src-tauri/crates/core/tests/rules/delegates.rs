@@ -1,0 +1,152 @@
+//! Delegations as one session sees them: asked for, begun, ended, refused, detached, cancelled (§8, C-8, C-32).
+
+use holdpoint_core::command::{ChildEnd, Command};
+use holdpoint_core::id::SessionId;
+use holdpoint_core::message::{ErrorCode, ErrorInfo};
+use holdpoint_core::money::Money;
+use holdpoint_core::pending::{Effect, pending};
+use serde_json::{Value, json};
+
+use crate::story::{Story, calls, text};
+
+/// An agent without a worker that may call `helper`.
+fn boss(more: Value) -> Story {
+    let mut story = Story::of("solo");
+    let agent = story.config.agents.get_mut("solo").and_then(|spec| spec.config.as_mut()).expect("solo has a config");
+    agent.other.insert("subagents".into(), json!(["agent.helper"]));
+    for (key, value) in more.as_object().into_iter().flatten() {
+        agent.other.insert(key.clone(), value.clone());
+    }
+    story.config.max_subagent_depth = 5;
+    story
+}
+
+/// A turn whose model hands a task over under the call `d`.
+fn handed_over(more: Value) -> Story {
+    let mut story = boss(more);
+    story.says("t", "go");
+    story.replies(calls(&[("d", "helper", r#"{"message":"Find it"}"#)]));
+    story
+}
+
+fn child(story: &Story) -> SessionId {
+    story.last("subagent.requested")["session_id"].as_str().expect("a child").into()
+}
+
+fn started(story: &mut Story) {
+    story.does(Command::ChildStarted { call: "d".into() }).expect("the child exists");
+}
+
+fn ended(story: &mut Story, end: ChildEnd) {
+    story.does(Command::ChildEnded { call: "d".into(), end }).expect("a report");
+}
+
+fn found() -> ChildEnd {
+    ChildEnd { data: Some(json!("It is here.")), cost: Money::parse("0.2").expect("an amount"), ..ChildEnd::default() }
+}
+
+#[test]
+fn a_delegate_is_a_tool_and_its_message_travels_with_the_spawn_s1_s2_s3_s4() {
+    let story = handed_over(json!({}));
+    let requested = story.last("subagent.requested");
+    assert_eq!(
+        (&requested["agent_id"], &requested["message"], &requested["mode"]),
+        (&json!("helper"), &json!("Find it"), &json!("blocking"))
+    );
+    assert!(holdpoint_core::id::is_session_id(child(&story).as_str()), "S-3");
+    assert_eq!(pending(story.s()), [Effect::Spawn { call: "d".into(), attempt: 1 }]);
+}
+
+#[test]
+fn its_end_is_recorded_with_its_session_and_its_cost_is_the_turns_s5_s15() {
+    let mut story = handed_over(json!({}));
+    started(&mut story);
+    assert_eq!(pending(story.s()), [Effect::AwaitChild { call: "d".into() }], "S-15: once it exists, only its end is waited for");
+    ended(&mut story, found());
+    let session = child(&story);
+    assert_eq!(story.path().last(), Some(&format!("tool: {}", json!({"session": session, "result": "It is here."}))));
+    story.replies(text("Done."));
+    assert_eq!(story.last("turn.completed")["turn_cost"], "0.2");
+}
+
+#[test]
+fn a_failed_delegate_is_read_as_its_error_c32_s5() {
+    let mut story = handed_over(json!({}));
+    started(&mut story);
+    ended(&mut story, ChildEnd { error: Some(ErrorInfo::new(ErrorCode::Cancelled, "stopped")), ..ChildEnd::default() });
+    assert_eq!(story.path().last().map(String::as_str), Some("tool: stopped"));
+    assert_eq!(story.last("subagent.turn_completed")["error"]["code"], "cancelled");
+    story.replies(calls(&[("again", "helper", &json!({"message": "More", "session": child(&story)}).to_string())]));
+    assert_eq!(story.last("subagent.errored")["error"]["code"], "unroutable", "S-18: a stopped child is not continued");
+}
+
+#[test]
+fn only_an_own_and_idle_child_of_the_same_agent_is_continued_s7() {
+    let mut story = handed_over(json!({}));
+    started(&mut story);
+    ended(&mut story, found());
+    story.replies(calls(&[("foreign", "helper", r#"{"message":"More","session":"sesn_01JC7M2K4P6R8T0V2X4Z000000"}"#)]));
+    assert_eq!(story.last("subagent.errored")["error"]["code"], "unroutable");
+    let first = child_of(&story, "d");
+    story.replies(calls(&[("more", "helper", &json!({"message": "More", "session": first}).to_string())]));
+    assert_eq!(story.last("subagent.requested")["session_id"], json!(first));
+    assert_eq!(pending(story.s()), [Effect::Spawn { call: "more".into(), attempt: 1 }]);
+}
+
+fn child_of(story: &Story, call: &str) -> Value {
+    let requested = story.all("subagent.requested");
+    requested.iter().find(|event| event["id"] == call).map(|event| event["session_id"].clone()).expect("that delegation")
+}
+
+#[test]
+fn at_the_depth_limit_no_delegate_is_shown_and_a_spawn_names_the_limit_s8() {
+    let mut story = boss(json!({"max_subagent_depth": 0}));
+    story.says("t", "go");
+    assert!(!story.request().tools.iter().flatten().any(|tool| tool.name == "helper"));
+    story.replies(calls(&[("d", "helper", r#"{"message":"Find it"}"#)]));
+    let error = &story.last("subagent.errored")["error"];
+    assert_eq!(error["code"], "budget_exceeded");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains('0')), "{error}");
+}
+
+#[test]
+fn a_detached_call_is_answered_at_once_and_told_later_in_a_turn_of_its_own_s11_q18() {
+    let mut story = handed_over(json!({"subagent_mode": "detached"}));
+    started(&mut story);
+    let session = child(&story);
+    assert_eq!(story.last("subagent.turn_completed")["data"], json!({"session": session}), "Q-18");
+    let ends = vec![("d".into(), found())];
+    story.does(Command::DetachedEnded { ends: ends.clone() }).expect("a report");
+    assert_eq!(story.turn(), Some("t"), "a running turn is not disturbed");
+    story.replies(text("Later then."));
+    story.does(Command::DetachedEnded { ends: ends.clone() }).expect("a report");
+    let told = format!(r#"user: <subagent_result agent="helper" session="{session}">It is here.</subagent_result>"#);
+    assert_eq!(story.path().last(), Some(&told));
+    story.replies(text("Thanks."));
+    story.does(Command::DetachedEnded { ends }).expect("a report");
+    assert_eq!(story.all("turn.started").len(), 2, "it is told once");
+}
+
+#[test]
+fn a_paused_parent_records_the_result_and_holds_the_decision_s14() {
+    let mut story = handed_over(json!({}));
+    started(&mut story);
+    story.raises("q");
+    ended(&mut story, found());
+    assert_eq!(story.all("subagent.turn_completed").len(), 1);
+    assert_eq!(story.waiting(), ["subagent.finished"]);
+    story.resumes("q", json!(1));
+    assert!(story.path().last().is_some_and(|line| line.contains("It is here.")));
+}
+
+#[test]
+fn a_cancel_voids_the_delegation_and_a_late_end_changes_nothing_c8_c23_s12() {
+    let mut story = handed_over(json!({}));
+    started(&mut story);
+    story.cancels();
+    assert_eq!(story.last("call.voided"), json!({"type": "call.voided", "kind": "subagent", "id": "d"}));
+    assert_eq!(story.path().last().map(String::as_str), Some("tool: cancelled: the turn ended"));
+    let before = story.s().seq;
+    ended(&mut story, found());
+    assert_eq!(story.s().seq, before, "C-23");
+}
