@@ -135,12 +135,12 @@ impl Engine {
         if !running {
             return Ok(None);
         }
-        let config = self.config();
+        let (config, now) = (self.config(), self.inner.clock.now());
         let mut sessions = Vec::new();
         for one in &mut below {
             let named = one.slot.id == *thread;
             let reason = if named { reason } else { CANCELLED };
-            sessions.extend(self.stop_below(one, Command::Stop { reason: reason.to_owned() }, tenant, &config)?);
+            sessions.extend(self.stop_below(one, Command::Stop { reason: reason.to_owned() }, now, tenant, &config)?);
         }
         let call = above.loaded.session.as_ref().and_then(|session| {
             let mut open = session.open_calls().filter(|call| call.kind == CallKind::Subagent && call.child.as_ref() == Some(thread));
@@ -153,7 +153,7 @@ impl Engine {
             let (turn_id, cost, usage) = spent.map(|(id, cost, usage)| (Some(id), cost, usage)).unwrap_or_default();
             let error = Some(ErrorInfo::new(ErrorCode::Cancelled, reason));
             let command = Command::ChildEnded { call, end: ChildEnd { turn_id, cost, usage, data: None, error } };
-            sessions.extend(self.stop_below(&mut above, command, tenant, &config)?);
+            sessions.extend(self.stop_below(&mut above, command, now, tenant, &config)?);
         }
         below.push(above);
         if let Err(failure) = self.inner.store.append(Append { sessions, receipt }).await {

@@ -23,6 +23,7 @@ use holdpoint_core::pending::{Effect, pending, sends};
 use holdpoint_core::rejection::{Code, Rejection};
 use holdpoint_core::request::decision_request;
 use holdpoint_core::state::Session;
+use holdpoint_core::time::Millis;
 use holdpoint_store::{Append, CommandReceipt, SessionAppend, Spend, Store, StoreError};
 use holdpoint_view::interrupts::{closed_row, open_row};
 use holdpoint_view::patch::session_patch;
@@ -89,7 +90,7 @@ pub(crate) struct Inner {
     models: Arc<dyn ModelRunner>,
     workers: Arc<dyn WorkerRunner>,
     pub(crate) connectors: Arc<dyn ConnectorRunner>,
-    clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     slots: Mutex<HashMap<SessionId, Arc<Slot>>>,
     timers: Timers,
     pub(crate) tasks: TaskTracker,
@@ -215,12 +216,14 @@ impl Engine {
             return Err(SubmitError::Rejected(refusal));
         }
         let config = self.config();
+        // One transaction happens at one time, whatever number of sessions it touches.
+        let now = self.inner.clock.now();
         let mut sessions = Vec::new();
         for child in &mut below {
             let command = Command::Cancel { caller: Caller::operator() };
-            sessions.extend(self.stop_below(child, command, &call.tenant, &config)?);
+            sessions.extend(self.stop_below(child, command, now, &call.tenant, &config)?);
         }
-        let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), &config);
+        let mut ctx = Ctx::new(now, rand::random(), &config);
         ctx.reachable = self.reachable(&call.tenant, &call.command)?;
         ctx.budget = self.budget(&call.tenant, loaded.session.as_ref(), &config)?;
         let Decided { events, receipt } =
@@ -255,10 +258,11 @@ impl Engine {
         &self,
         child: &mut Locked,
         command: Command,
+        now: Millis,
         tenant: &str,
         config: &Arc<EngineConfig>,
     ) -> Result<Option<SessionAppend>, SubmitError> {
-        let mut ctx = Ctx::new(self.inner.clock.now(), rand::random(), config);
+        let mut ctx = Ctx::new(now, rand::random(), config);
         let decided = decide(&mut child.loaded.session, &child.slot.id, command, &mut ctx).map_err(SubmitError::Rejected)?;
         child.loaded.find_path(&self.inner.store)?;
         let Some(session) = child.loaded.session.as_ref().filter(|_| !decided.events.is_empty()) else { return Ok(None) };
