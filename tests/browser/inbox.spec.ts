@@ -122,7 +122,7 @@ test("a question answered elsewhere settles on its card and says how", async ({ 
 });
 
 test("an answer held back for undoing is taken back by its key, and nothing was sent", async ({ desk }) => {
-  await desk.engine.call("save_settings", { settings: { undo_ms: 60_000 } });
+  await desk.engine.call("save_settings", { settings: { undo_ms: 3_600_000 } });
   const session = await desk.asked("options");
   await desk.open("/inbox");
   await desk.page.getByRole("link", { name: /Drop 3 indexes/ }).first().click();

@@ -30,7 +30,7 @@ test("answer, answer again, and look into the session by keys alone", async ({ d
   await expect(editor).toBeFocused();
   await desk.page.keyboard.press("Escape");
   await expect(editor).toHaveCount(0);
-  expect(await desk.page.evaluate(focused), "Esc out of the editor keeps a place for the keys").not.toBe("body");
+  await expect.poll(() => desk.page.evaluate(focused), "Esc out of the editor keeps a place for the keys").not.toBe("body");
 });
 
 test("dialogs hold the focus and give it back", async ({ desk }) => {
@@ -48,7 +48,7 @@ test("dialogs hold the focus and give it back", async ({ desk }) => {
     }
     await desk.page.keyboard.press("Escape");
     await expect(dialog).toHaveCount(0);
-    expect(await desk.page.evaluate(focused)).toBe(before);
+    await expect.poll(() => desk.page.evaluate(focused)).toBe(before);
   }
 });
 
@@ -103,7 +103,7 @@ test.describe("in the smallest window", () => {
 
   test("nothing that answers or is written in is covered", async ({ desk }) => {
     const session = await desk.asked("options");
-    await desk.engine.call("save_settings", { settings: { undo_ms: 30_000 } });
+    await desk.engine.call("save_settings", { settings: { undo_ms: 3_600_000 } });
     await desk.open("/inbox");
     await desk.armed();
     await desk.screen("small-inbox");

@@ -20,7 +20,9 @@ export default defineConfig({
   retries: 0,
   forbidOnly: true,
   reporter: "list",
-  timeout: 90_000,
+  timeout: 240_000,
+  // A machine under load takes its time; what never comes still fails.
+  expect: { timeout: 60_000 },
   use: {
     viewport: { width: 1280, height: 800 },
     locale: "en-GB",

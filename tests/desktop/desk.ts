@@ -3,6 +3,7 @@
 
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -81,7 +82,7 @@ export class Desk {
         start("dunst", "-config", dunstConfig(home));
         await until("dunst answers on the bus", () => ok(run("dunstctl", ["count"], { env: environment })));
       }
-      const port = 20_000 + Math.floor(Math.random() * 20_000);
+      const port = await freePair();
       start("tauri-driver", "--port", String(port), "--native-port", String(port + 1));
       await until("tauri-driver listens", () => ok(fetch(`http://127.0.0.1:${port}/status`)));
       const window = await remote({
@@ -124,11 +125,14 @@ export class Desk {
     await this.run("import", "-silent", "-window", "root", join(SCREENSHOTS, `desktop-${name}.png`));
   }
 
-  /** Process id of the app. It started in this home, so its environment says so. */
+  /** Process ids of the app. It started in this home, so its environment says so. */
+  apps(): number[] {
+    const ours = `XDG_DATA_HOME=${this.environment["XDG_DATA_HOME"]}`;
+    return processes().filter((pid) => executable(pid) === APP && environmentOf(pid).includes(ours));
+  }
+
   app(): number {
-    const pid = processes().find(
-      (pid) => executable(pid) === APP && environmentOf(pid).includes(`XDG_DATA_HOME=${this.environment["XDG_DATA_HOME"]}`),
-    );
+    const [pid] = this.apps();
     if (pid === undefined) throw new Error("the app does not run");
     return pid;
   }
@@ -156,6 +160,21 @@ export class Desk {
     await this.window.deleteSession().catch(() => undefined);
     await stopAll(this.programs);
   }
+}
+
+/** The driver cannot pick ports itself. Below those that systems give out, so that nobody gets one before it does. */
+async function freePair(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    if ((await isFree(port)) && (await isFree(port + 1))) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const server = createServer().once("error", () => done(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => done(true)));
+  });
 }
 
 async function stopAll(programs: Program[]): Promise<void> {

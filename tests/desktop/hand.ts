@@ -3,6 +3,9 @@
 import type { Window } from "./desk.ts";
 import { until } from "./processes.ts";
 
+/** For a loaded machine. What never comes still fails. */
+const PATIENCE_MS = 90_000;
+
 export interface TreeRow {
   key: string;
   name: string;
@@ -32,25 +35,25 @@ export class Hand {
 
   /** A card takes no answer in the moment it appears. */
   async answer(option: string): Promise<void> {
-    await this.window.$("[data-interrupt-card=open][data-armed=true]").waitForExist({ timeout: 20_000, timeoutMsg: "no card takes an answer" });
+    await this.window.$("[data-interrupt-card=open][data-armed=true]").waitForExist({ timeout: PATIENCE_MS, timeoutMsg: "no card takes an answer" });
     await this.click(`//*[@data-interrupt-card='open']//button[starts-with(normalize-space(.), ${JSON.stringify(option)})]`, option);
   }
 
   async click(selector: string, what = selector): Promise<void> {
     const element = this.window.$(selector);
-    await element.waitForClickable({ timeout: 20_000, timeoutMsg: `nothing to click: ${what}` });
+    await element.waitForClickable({ timeout: PATIENCE_MS, timeoutMsg: `nothing to click: ${what}` });
     await element.click();
   }
 
   async type(label: string, text: string): Promise<void> {
     const field = this.window.$(named(label));
-    await field.waitForEnabled({ timeout: 20_000, timeoutMsg: `no field: ${label}` });
+    await field.waitForEnabled({ timeout: PATIENCE_MS, timeoutMsg: `no field: ${label}` });
     await field.setValue(text);
   }
 
   async field(label: string): Promise<string> {
     const field = this.window.$(named(label));
-    await field.waitForExist({ timeout: 20_000, timeoutMsg: `no field: ${label}` });
+    await field.waitForExist({ timeout: PATIENCE_MS, timeoutMsg: `no field: ${label}` });
     return field.getValue();
   }
 
@@ -59,8 +62,8 @@ export class Hand {
   }
 
   /** Waits until the page says `text` anywhere. */
-  async reads(text: string, withinMs = 20_000): Promise<void> {
-    await until(`the window says “${text}”`, async () => ((await this.text()).includes(text) ? true : undefined), withinMs);
+  async reads(text: string): Promise<void> {
+    await until(`the window says “${text}”`, async () => ((await this.text()).includes(text) ? true : undefined));
   }
 
   async text(): Promise<string> {
@@ -76,13 +79,13 @@ export class Hand {
     return this.window.execute(() => document.querySelector("[role=status][data-activity]")?.textContent ?? "");
   }
 
-  async becomes(status: string, withinMs = 30_000): Promise<void> {
+  async becomes(status: string): Promise<void> {
     let last = "";
     const look = async (): Promise<true | undefined> => {
       last = await this.status();
       return last.startsWith(status) ? true : undefined;
     };
-    await until(`the session is ${status}`, look, withinMs).catch((error: unknown) => {
+    await until(`the session is ${status}`, look).catch((error: unknown) => {
       throw new Error(`${String(error)}; it is “${last}”`, { cause: error });
     });
   }

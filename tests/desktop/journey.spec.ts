@@ -1,6 +1,8 @@
 // The main job in the real window, from the first start to a power cut: paused, notified, answered, edited into a branch,
 // cancelled, and everything still there afterwards.
 
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@playwright/test";
 import { Desk, Home } from "./desk.ts";
 import { Hand, type TreeRow } from "./hand.ts";
@@ -8,6 +10,7 @@ import { until } from "./processes.ts";
 
 test("the first run's question is answered from a notification, and nothing is lost when the app is killed", async () => {
   const home = new Home();
+  takeAnHour(home);
   let desk = await Desk.start(home);
   let hand = new Hand(desk.window);
 
@@ -113,6 +116,15 @@ test("the first run's question is answered from a notification, and nothing is l
   await desk.close();
   home.remove();
 });
+
+/** The sample's slow reply takes half a minute; a slow machine must not see its end either. What is there the app leaves as it is. */
+function takeAnHour(home: Home): void {
+  const script = readFileSync(join(import.meta.dirname, "../../src-tauri/crates/app/src/sample/script.json"), "utf8");
+  const slower = script.replace('"stream_ms": 30000', '"stream_ms": 3600000');
+  expect(slower).not.toBe(script);
+  mkdirSync(join(home.data, "sample"), { recursive: true });
+  writeFileSync(join(home.data, "sample", "script.json"), slower);
+}
 
 async function openSession(hand: Hand): Promise<string> {
   await hand.press("Sessions");

@@ -7,7 +7,7 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   workers: 1,
   retries: 0,
-  timeout: 180_000,
+  timeout: 900_000,
   reporter: [["list"]],
   outputDir: "../../target/desktop-results",
 });

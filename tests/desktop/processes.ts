@@ -37,7 +37,7 @@ export class Program {
 }
 
 /** Waits for something true of the outside world, which has no event to wait for. */
-export async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined, withinMs = 20_000): Promise<T> {
+export async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined, withinMs = 90_000): Promise<T> {
   const last = Date.now() + withinMs;
   for (;;) {
     const found = await look();
