@@ -70,10 +70,10 @@ impl App {
         fields.end()?;
         let parsed = parse(input, Addressing::Inside, caller.rank >= Rank::Machine)?;
         let identity = caller.identity();
-        self.accept(caller, session, parsed, identity).await
+        self.accept(caller, session, parsed, identity, false).await
     }
 
-    /// `POST /api/machine/sessions/submit` (N-17).
+    /// `POST /api/machine/sessions/submit` (N-17). Without a window nobody can be asked to authorize a connection (M-22).
     pub async fn machine_submit(&self, caller: &Caller, body: Value) -> Answered<Value> {
         let mut fields = Fields::of(body, "")?;
         let agent_id = fields.need("agent_id")?;
@@ -83,10 +83,17 @@ impl App {
         let payload = fields.raw("payload").ok_or_else(|| Failure::WrongShape("payload is missing".to_owned()))?;
         fields.end()?;
         let parsed = parse(payload, Addressing::Beside { agent_id, turn_id, queue }, true)?;
-        self.accept(caller, session, parsed, identity).await
+        self.accept(caller, session, parsed, identity, self.inner.options.headless).await
     }
 
-    async fn accept(&self, caller: &Caller, session: Option<String>, parsed: Parsed, identity: Identity) -> Answered<Value> {
+    async fn accept(
+        &self,
+        caller: &Caller,
+        session: Option<String>,
+        parsed: Parsed,
+        identity: Identity,
+        unattended: bool,
+    ) -> Answered<Value> {
         let session_id = match (session, &parsed.agent_id) {
             (Some(id), _) => session_id(id)?,
             (None, Some(_)) => new_session_id(),
@@ -98,7 +105,7 @@ impl App {
                 if let Input::Append { messages, .. } | Input::View { messages, .. } = &mut input {
                     blobs::store_messages(&self.inner.store, &session_id, messages).await?;
                 }
-                let create = parsed.agent_id.map(|agent_id| Creation { agent_id, identity, ancestry: Vec::new() });
+                let create = parsed.agent_id.map(|agent_id| Creation { agent_id, identity, ancestry: Vec::new(), unattended });
                 Command::Input { caller: caller.for_rules(), input, create }
             }
             ParsedInput::Settle(settle) => Command::Settle { caller: caller.for_rules(), settle },

@@ -52,6 +52,10 @@ pub struct Options {
     pub api_key: Option<String>,
     /// The desktop: start with a broken or missing file too, and show what is wrong with it.
     pub lenient: bool,
+    /// Without a window: sessions that machines submit go on without what only a person could authorize (M-22).
+    pub headless: bool,
+    /// Credentials go to the keyring of the operating system where there is one; else to a file beside the database.
+    pub keyring: bool,
 }
 
 /// Why an engine did not start.

@@ -130,7 +130,7 @@ impl App {
             Command::CreateSession { agent_id, text } => Asked::Input {
                 caller: caller.for_rules(),
                 input: append(text, false),
-                create: Some(Creation { agent_id, identity: desktop_identity(), ancestry: Vec::new() }),
+                create: Some(Creation { agent_id, identity: desktop_identity(), ancestry: Vec::new(), unattended: false }),
             },
             Command::SendMessage { text, queue } => input(append(text, queue)),
             Command::EditMessage { message_id, text } => {

@@ -60,7 +60,7 @@ impl Project {
 }
 
 async fn open(folder: &Path) -> App {
-    let options = Options { config: folder.join("holdpoint.toml"), db: Some(folder.join("hp.db")), api_key: None, lenient: false };
+    let options = Options { config: folder.join("holdpoint.toml"), db: Some(folder.join("hp.db")), api_key: None, ..Options::default() };
     App::open(options).await.expect("the project is valid")
 }
 

@@ -12,7 +12,7 @@ const SESSION: &str = "sesn_01JD3Z8K5T7V9X1B3D5F7H9K2M";
 
 async fn open(data: &Path) -> App {
     let config = sample::write(data).expect("the folder takes files");
-    let options = Options { config, db: Some(data.join("hp.db")), api_key: None, lenient: true };
+    let options = Options { config, db: Some(data.join("hp.db")), api_key: None, lenient: true, ..Options::default() };
     App::open(options).await.expect("the sample is valid")
 }
 

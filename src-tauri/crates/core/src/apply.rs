@@ -23,7 +23,8 @@ impl Session {
         self.seq = event.seq;
         self.last_at = event.at;
         match &event.payload {
-            Payload::SessionCreated { agent_id, identity, ancestry, worker_retry, worker } => {
+            Payload::SessionCreated { agent_id, identity, ancestry, worker_retry, worker, unattended } => {
+                self.unattended = *unattended;
                 self.agent_id.clone_from(agent_id);
                 self.identity = identity.clone();
                 self.ancestry = ancestry.clone().unwrap_or_default();
@@ -119,6 +120,7 @@ impl Session {
                 self.dispatch(event, CallKind::ConnectorSync, &id, *attempt);
             }
             Payload::ConnectorSyncCompleted { path, prefix, tools, instructions } => {
+                self.bad_credentials.remove(path);
                 self.fetch_settled(path, Fetch::listed(prefix.clone(), tools, instructions.clone()));
                 let id = CallId::from(path.as_str());
                 self.end_call(event, CallKind::ConnectorSync, &id, CallStatus::Completed, None);
@@ -128,11 +130,17 @@ impl Session {
                 let id = CallId::from(path.as_str());
                 self.fail_attempt(event, CallKind::ConnectorSync, &id, error, *retryable, None);
                 if self.call(CallKind::ConnectorSync, &id).is_some_and(|call| !call.status.is_open()) {
+                    match auth {
+                        Some(auth) => self.bad_credentials.insert(path.clone(), auth.clone()),
+                        None => self.bad_credentials.remove(path),
+                    };
                     self.fetch_settled(path, Fetch::failed(auth.is_some()));
                     self.report(CallKind::ConnectorSync, &id);
                 }
             }
-            Payload::ConnectorAuthFailed { .. } => {}
+            Payload::ConnectorAuthFailed { path, auth } => {
+                self.bad_credentials.insert(path.clone(), auth.clone());
+            }
             Payload::SessionInterrupted { interrupt_id, origin, reason, payload, anchor, call } => {
                 self.interrupts.push(Interrupt {
                     id: interrupt_id.clone(),

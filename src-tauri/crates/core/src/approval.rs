@@ -34,11 +34,11 @@ fn gate<'a>(session: &Session, config: &AgentConfig, call: &'a ToolCall) -> Opti
         Approve::Destructive => tool.tool.is_marked_destructive(),
         Approve::Always => true,
     };
-    let arguments = connector::arguments(&call.function.arguments).filter(|_| asks)?;
+    let arguments = connector::arguments(&arguments).filter(|_| asks)?;
     if connector::misfit(tool.tool, &arguments).is_some() {
         return None;
     }
-    Some(Gate { call, connection: tool.path.clone(), risk: tool.tool.risk(), arguments })
+    Some(Gate { call, name, connection: tool.path.clone(), tool: tool.tool, arguments })
 }
 
 /// M-13.
@@ -83,9 +83,11 @@ pub fn go_on(session: &Session, interrupt_id: &str, later: bool) -> Option<Respo
     let id = interrupt_id.strip_prefix(ID)?;
     let node = *session.asked_in.get(id)?;
     let head = session.tree.head()?;
-    if !session.tree.on_path(node, head) {
-        return None;
-    }
+    if session.tree.on_path(node, head) { send_or_ask(session, node, later) } else { None }
+}
+
+/// What a recorded message's calls lead to that nobody has touched yet. `None`: there are none.
+pub fn send_or_ask(session: &Session, node: Ix, later: bool) -> Option<Response> {
     let config = session.config()?;
     let open: Vec<&ToolCall> = session.tree.node(node).message.calls().iter().filter(|call| is_untouched(session, call)).collect();
     if open.is_empty() {

@@ -31,6 +31,8 @@ pub struct Creation {
     pub identity: Identity,
     /// Of a delegate: its parents, root first (S-2).
     pub ancestry: Vec<crate::id::SessionId>,
+    /// M-22: nobody is there to authorize a connection.
+    pub unattended: bool,
 }
 
 /// How a tool or model call ended, told from outside.

@@ -70,12 +70,16 @@ pub struct Entry {
     pub on_unknown: OnUnknown,
 }
 
-/// M-22, as far as nobody can be asked to authorize: going on without the tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// M-22: what happens when a connection waits for a person to authorize it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthFailure {
     Degrade,
 }
+    /// The person is asked.
+    #[default]
+    Interrupt,
+    /// The agent goes on without the tools.
 
 /// The `mcp` of a config, or what is wrong with it.
 pub fn parse_entries(config: &AgentConfig) -> Result<Vec<Entry>, String> {

@@ -31,6 +31,25 @@ pub struct AgentSpec {
 pub struct ConnectionSpec {
     /// What stands before the server's tool names (M-1).
     pub prefix: Option<String>,
+    /// Whose credential it is (M-1, M-23).
+    pub principal: Principal,
+}
+
+/// `credential` of a connection: one for everybody, or one for each owner of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Principal {
+    #[default]
+    Shared,
+    User,
+}
+
+impl Principal {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::User => "user",
+        }
+    }
 }
 
 /// `[llm.<id>]`, as far as rules depend on it.

@@ -97,6 +97,9 @@ pub enum Payload {
         worker_retry: RetryPolicy,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         worker: Option<WorkerRef>,
+        /// M-22: made by machine submit on an engine without a window, so nobody can be asked to authorize a connection.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unattended: bool,
     },
     #[serde(rename = "message.new")]
     MessageNew {

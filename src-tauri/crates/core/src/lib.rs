@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod apply;
 pub mod approval;
+pub mod authorization;
 pub mod budget;
 pub mod command;
 pub mod connector;

@@ -18,6 +18,10 @@ use crate::tree::Ix;
 pub const UNCONFIGURED: &str = "agent_unconfigured";
 
 pub fn propose(session: &Session, decision: &Decision, config: &EngineConfig) -> Response {
+    crate::authorization::first(session, decision, config, plan(session, decision, config))
+}
+
+fn plan(session: &Session, decision: &Decision, config: &EngineConfig) -> Response {
     match &decision.trigger {
         Trigger::SessionStart {} => {
             let agent = config.agents.get(&session.agent_id).and_then(|spec| spec.config.clone());
@@ -255,10 +259,14 @@ fn interrupt_resumed(session: &Session, decision: &Decision, interrupt_id: &str)
         .decisions
         .iter()
         .any(|d| d.turn_id == decision.turn_id && matches!(d.trigger, Trigger::ClientMessages { .. } | Trigger::LlmFinished { .. }));
+    if let Some(response) = crate::authorization::go_on(session, interrupt_id, later) {
+        return response;
+    }
     if later || held_back || session.pending_calls() > 0 || session.config().is_none() {
         return Response::default();
     }
-    actions(vec![Action::LlmCall(LlmCallAction::default())])
+    let asked = crate::authorization::results_for(session, interrupt_id);
+    actions(vec![Action::LlmCall(continuation(session, asked, &[]))])
 }
 
 /// I-80: the withheld call, or the end.

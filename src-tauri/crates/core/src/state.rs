@@ -67,6 +67,10 @@ pub struct Session {
     pub detached: Vec<CallId>,
     /// Settled fetches of each connection's tools, first one first (M-6).
     pub fetches: BTreeMap<String, Vec<crate::connector::Fetch>>,
+    /// Connections whose credential is at fault, with what happened to it (M-21), since their last fetch or call.
+    pub bad_credentials: BTreeMap<String, String>,
+    /// M-22.
+    pub unattended: bool,
     /// A `session.done` was written after the last turn.
     pub done: bool,
 }
@@ -302,6 +306,8 @@ impl Session {
             asked_in: HashMap::new(),
             detached: Vec::new(),
             fetches: BTreeMap::new(),
+            bad_credentials: BTreeMap::new(),
+            unattended: false,
             done: false,
         }
     }

@@ -66,7 +66,7 @@ impl Engine {
             config: folder.path().join("holdpoint.toml"),
             db: Some(folder.path().join("hp.db")),
             api_key: Some(key.clone()),
-            lenient: false,
+            ..Options::default()
         };
         let bound = bind(&Settings { host: "127.0.0.1".into(), port: 0, auth }).await.expect("a free port");
         let base = bound.address().to_owned();

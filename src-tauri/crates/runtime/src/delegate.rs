@@ -181,7 +181,7 @@ fn handover(parent: &Session, call: &CallId, attempt: u32) -> Option<(SessionId,
     let input = Input::Append { turn_id, messages: vec![message], stream: None, client: None, queue: false };
     let ancestry = parent.ancestry.iter().cloned().chain([parent.id.clone()]).collect();
     // a delegate belongs to whom its parent belongs to.
-    let create = Some(Creation { agent_id: call.name.clone(), identity: parent.identity.clone(), ancestry });
+    let create = Some(Creation { agent_id: call.name.clone(), identity: parent.identity.clone(), ancestry, unattended: parent.unattended });
     let caller = Caller { rank: Rank::System, subject: None, channel: None };
     Some((call.child.clone()?, Command::Input { caller, input, create }))
 }

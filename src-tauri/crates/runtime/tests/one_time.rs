@@ -134,7 +134,7 @@ fn go() -> Input {
 fn creation() -> Creation {
     let subject = Some(Subject { issuer: "operator".to_owned(), id: TENANT.to_owned() });
     let identity = Identity { subject, visibility: Visibility::Private, metadata: None };
-    Creation { agent_id: "lead".to_owned(), identity, ancestry: Vec::new() }
+    Creation { agent_id: "lead".to_owned(), identity, ancestry: Vec::new(), unattended: false }
 }
 
 async fn submit(engine: &Engine, session: &SessionId, command: Command) {

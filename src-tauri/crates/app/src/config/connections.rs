@@ -32,7 +32,7 @@ pub fn connections(root: &Section<'_>, folder: &Path) -> Result<Connections, Con
         section.allow(&KEYS)?;
         let path = format!("mcp.{id}");
         let prefixed = section.bool("prefix_tools")?.unwrap_or(true);
-        specs.insert(path.clone(), ConnectionSpec { prefix: prefixed.then(|| format!("{id}__")) });
+        specs.insert(path.clone(), ConnectionSpec { prefix: prefixed.then(|| format!("{id}__")), ..ConnectionSpec::default() });
         settings.insert(path, connection(&section, folder)?);
     }
     for (_, section) in root.children("plugin")? {

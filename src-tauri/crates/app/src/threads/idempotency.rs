@@ -206,7 +206,7 @@ mod tests {
         let file = |name: &str| folder.path().join(name);
         std::fs::write(file("holdpoint.toml"), CONFIG).expect("the folder takes files");
         std::fs::write(file("a.json"), r#"{"holdpoint_script": 1, "replies": []}"#).expect("the folder takes files");
-        let options = Options { config: file("holdpoint.toml"), db: Some(file("hp.db")), api_key: None, lenient: false };
+        let options = Options { config: file("holdpoint.toml"), db: Some(file("hp.db")), api_key: None, ..Options::default() };
         let app = App::open(options).await.expect("the project is valid");
         let caller = KeyHolder::local();
         let mut answered = Vec::new();

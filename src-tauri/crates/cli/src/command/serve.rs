@@ -18,7 +18,7 @@ pub(crate) async fn serve(args: Serve) -> Result<u8, Ended> {
     // Bound before the database is opened: a taken port then leaves no trace.
     let bound = bind(&settings).await.map_err(Ended::failed)?;
     let api_key = std::env::var("HOLDPOINT_API_KEY").ok().filter(|key| !key.is_empty());
-    let options = Options { config: file, db: args.db, api_key, lenient: false };
+    let options = Options { config: file, db: args.db, api_key, headless: true, ..Options::default() };
     let app = App::open(options).await.map_err(not_opened)?;
     app.set_address(bound.address().to_owned()).await.map_err(not_opened)?;
     say(&format!("listening on {}", bound.address()));

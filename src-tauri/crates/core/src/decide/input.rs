@@ -62,6 +62,7 @@ impl Step<'_, '_, '_> {
             ancestry: (!create.ancestry.is_empty()).then(|| create.ancestry.clone()),
             worker_retry: RetryPolicy::default_for(EffectKind::WorkerDecision),
             worker: spec.and_then(|spec| spec.worker.clone()),
+            unattended: create.unattended,
         });
         self.queue(None, Trigger::SessionStart {});
     }

@@ -192,6 +192,10 @@ impl Step<'_, '_, '_> {
         if unconfigured {
             self.queue(None, Trigger::SessionStart {});
         }
+        // M-24, M-25: what is delivered waits for the fetch.
+        if let Some(path) = crate::authorization::connection_of(id.as_str()) {
+            self.refetch(path.to_owned());
+        }
         // A turn that was over when the question was answered gives way to the one that is there now (I-76).
         let lives = |turn: &TurnId| self.s.turn(turn).is_some_and(|turn| turn.state != TurnState::Over);
         let turn = turn.filter(lives).or_else(|| self.s.turn_at_head());

@@ -16,7 +16,7 @@ fn connected(agent: &str, entry: Value) -> Story {
     for (key, value) in entry.as_object().into_iter().flatten() {
         whole[key] = value.clone();
     }
-    story.config.connections.insert("mcp.fs".into(), ConnectionSpec { prefix: Some("fs__".into()) });
+    story.config.connections.insert("mcp.fs".into(), ConnectionSpec { prefix: Some("fs__".into()), ..ConnectionSpec::default() });
     let config = story.config.agents.get_mut(agent).and_then(|spec| spec.config.as_mut()).expect("an agent with a config");
     config.other.insert("mcp".into(), json!([whole]));
     story
@@ -118,7 +118,7 @@ fn the_turn_waits_for_the_tools_and_they_are_fetched_once_m1_m6_m7() {
 fn without_its_tools_the_turn_runs_and_the_model_is_told_m6_k12() {
     for (entry, auth, told) in [
         (json!({}), None, Some("unreachable")),
-        (json!({}), Some("never_authorized"), Some("needs_authorization")),
+        (json!({"auth_failure": "degrade"}), Some("never_authorized"), Some("needs_authorization")),
         (json!({"tool_sync_failure": "silent"}), None, None),
     ] {
         let mut story = connected("solo", entry);
@@ -161,7 +161,7 @@ fn a_fetch_under_way_at_a_stop_counts_as_failed_and_goes_off_at_once_d3() {
 fn own_names_win_and_shared_ones_go_to_nobody_m5() {
     let mut story = connected("solo", json!({}));
     for (id, prefix) in [("mcp.fs", None), ("mcp.two", None)] {
-        story.config.connections.insert(id.into(), ConnectionSpec { prefix });
+        story.config.connections.insert(id.into(), ConnectionSpec { prefix, ..ConnectionSpec::default() });
     }
     let config = story.config.agents.get_mut("solo").and_then(|spec| spec.config.as_mut()).expect("a config");
     config.other.insert("mcp".into(), json!(["mcp.fs", "mcp.two"]));

@@ -15,7 +15,7 @@ fn tool(name: &str) -> AgentTool {
 fn a_session_begins_with_an_input_and_never_with_a_resume_n1_n18() {
     let mut story = Story::solo();
     let resume = Input::Resume { interrupt_id: "q".into(), payload: None, responder: None, shown_hash: None };
-    let create = Some(Creation { agent_id: "solo".into(), identity: owner(), ancestry: Vec::new() });
+    let create = Some(Creation { agent_id: "solo".into(), identity: owner(), ancestry: Vec::new(), unattended: false });
     refused(story.does(Command::Input { caller: frontend(), input: resume, create }), Code::SessionNotFound);
     assert!(story.session.is_none(), "N-18: nothing was created");
     refused(story.does(Command::Cancel { caller: machine() }), Code::SessionNotFound);

@@ -2,6 +2,7 @@
 
 mod story;
 
+mod authorization;
 mod calls;
 mod cancel;
 mod connectors;

@@ -29,6 +29,8 @@ pub struct Story {
     pub session: Option<Session>,
     pub log: Vec<Event>,
     pub reachable: HashMap<SessionId, Identity>,
+    /// Whether the session is made where nobody can be asked to authorize (M-22).
+    pub unattended: bool,
     agent: String,
     seed: u128,
     mark: usize,
@@ -139,6 +141,7 @@ impl Story {
             session: None,
             log: Vec::new(),
             reachable: HashMap::new(),
+            unattended: false,
             agent: agent.into(),
             seed: 7,
             mark: 0,
@@ -307,7 +310,9 @@ impl Story {
     }
 
     pub fn input(&mut self, caller: Caller, input: Input) -> Result<Receipt, Rejection> {
-        let create = self.session.is_none().then(|| Creation { agent_id: self.agent.clone(), identity: owner(), ancestry: Vec::new() });
+        let unattended = self.unattended;
+        let create =
+            self.session.is_none().then(|| Creation { agent_id: self.agent.clone(), identity: owner(), ancestry: Vec::new(), unattended });
         self.does(Command::Input { caller, input, create })
     }
 
