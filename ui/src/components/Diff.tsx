@@ -1,5 +1,7 @@
 // A unified diff, line by line with both numberings.
 
+import { useState } from "react";
+import { Button } from "./Button";
 import css from "./Diff.module.css";
 import { Visible } from "./Visible";
 
@@ -56,14 +58,21 @@ function note(text: string): DiffLine {
 const sign: Record<DiffLine["kind"], string> = { add: "+", del: "−", same: " ", note: " " };
 const spoken: Record<DiffLine["kind"], string> = { add: "added: ", del: "removed: ", same: "", note: "" };
 
-export function Diff({ text }: { text: string }) {
-  const lines = diffLines(text);
+const atFirst = 400;
+const atOnce = 2000;
+
+/** Every line can be reached; those not drawn yet are counted. */
+export function Diff({ lines, label = "Changes" }: { lines: readonly DiffLine[]; label?: string }) {
+  const [shown, setShown] = useState(atFirst);
+  const left = lines.length - shown;
   return (
+    // A scrolling region takes the focus, so that keys can scroll it.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div className={css.scroll} role="region" aria-label="Changes" tabIndex={0}>
+    <div className={css.scroll} role="region" aria-label={label} tabIndex={0}>
       <table className={css.diff}>
         <tbody>
-          {lines.map((line, index) => (
+          {lines.slice(0, shown).map((line, index) => (
+            // Lines repeat, so only its place tells one from another; they do not move, another text is another list.
             // oxlint-disable-next-line react/no-array-index-key
             <tr key={index} data-kind={line.kind}>
               <td className={css.number}>{line.before}</td>
@@ -79,6 +88,13 @@ export function Diff({ text }: { text: string }) {
           ))}
         </tbody>
       </table>
+      {left > 0 && (
+        <p className={css.more}>
+          <Button size="s" onClick={() => setShown(shown + atOnce)}>
+            {shown} of {lines.length} lines shown. Show {Math.min(atOnce, left)} more
+          </Button>
+        </p>
+      )}
     </div>
   );
 }

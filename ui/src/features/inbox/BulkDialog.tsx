@@ -176,7 +176,7 @@ function Peek({ row }: { row: InterruptRow }) {
           {longer && question.message !== null && <Markdown text={question.message} />}
           {!longer && question.preview === null && question.tool === null && question.rest === undefined && <p className="muted">The question says nothing more.</p>}
           {question.preview !== null && <PreviewPart preview={question.preview} />}
-          {question.tool !== null && <ToolPart tool={question.tool} risk={question.risk} />}
+          {question.tool !== null && <ToolPart tool={question.tool} risk={question.risk} hasPreview={question.preview !== null} />}
           {question.rest !== undefined && <RestPart value={question.rest} />}
         </div>
       )}

@@ -337,6 +337,50 @@ describe("the card", () => {
     expect(within(changes).getByText("added:").closest("tr")).toHaveTextContent("new");
   });
 
+  test("a call's arguments are drawn as what they would write, and stay reachable as JSON (M-13)", async () => {
+    const metadata = {
+      type: "tool.approval", tool: "files__edit_file", connection: "mcp.files", remaining: 2, risk: "high", annotations: { destructiveHint: true },
+      arguments: { path: "no\u202etes.md", edits: [{ oldText: "<b>old</b>", newText: "new\u200b" }], dryRun: true },
+    };
+    await open(fakeWith(ask("int_1", { message: "Run `files__edit_file`?", metadata })), "/inbox/sesn_1/int_1");
+    const card = screen.getByRole("article");
+    expect(card).toHaveTextContent("files__edit_fileof mcp.files");
+    expect(card).toHaveTextContent("Its server calls it destructive.");
+    expect(card).toHaveTextContent("2 more calls of this message are asked about after this one");
+    const changes = screen.getByRole("region", { name: "Changes to no\u202etes.md" });
+    expect(within(changes).getByText("removed:").closest("tr")).toHaveTextContent("<b>old</b>");
+    expect(within(changes).getByRole("img", { name: "zero-width space U+200B" })).toBeVisible();
+    expect(card.querySelector("b b")).toBeNull();
+    expect(card).toHaveTextContent("Derived from the arguments; what the tool makes of them is up to it. Not shown here: dryRun.");
+    expect(screen.getByRole("region", { name: "Arguments of files__edit_file" }), "more than the preview shows, so they stand open").toBeVisible();
+  });
+
+  test("a command is drawn as a line, with the arguments folded behind it", async () => {
+    await open(fakeWith(ask("int_1", { message: "Run?", metadata: { tool: "shell", arguments: { command: ["rm", "a b"], cwd: "/srv" } } })), "/inbox/sesn_1/int_1");
+    expect(screen.getByRole("region", { name: "Command" })).toHaveTextContent("rm 'a b'");
+    expect(screen.getByRole("article")).toHaveTextContent("Command in /srv");
+    const fold = screen.getByText("All arguments, as they would be sent").closest("details");
+    expect(fold).not.toHaveAttribute("open");
+    expect(fold).toHaveTextContent("a b");
+  });
+
+  test("of a long text every line can be reached, and those not drawn are counted", async () => {
+    const content = Array.from({ length: 900 }, (_, index) => `line ${index + 1}\n`).join("");
+    await open(fakeWith(ask("int_1", { message: "Write?", metadata: { tool: "write", arguments: { path: "a", content } } })), "/inbox/sesn_1/int_1");
+    const changes = screen.getByRole("region", { name: "Changes to a" });
+    expect(within(changes).getAllByText("added:")).toHaveLength(400);
+    fireEvent.click(within(changes).getByText("400 of 900 lines shown. Show 500 more"));
+    expect(within(changes).getAllByText("added:")).toHaveLength(900);
+    expect(within(changes).getByText("line 900")).toBeVisible();
+  });
+
+  test("a preview of the requester's own stands instead of a derived one", async () => {
+    const preview = { kind: "diff", text: "-a\n+b", path: "x" };
+    await open(fakeWith(ask("int_1", { message: "Write?", metadata: { preview, tool: "write", arguments: { path: "x", content: "b" } } })), "/inbox/sesn_1/int_1");
+    expect(screen.queryByText(/Derived from the arguments/)).toBeNull();
+    expect(screen.getByRole("region", { name: "Arguments of write" })).toBeVisible();
+  });
+
   test("answered elsewhere, it settles and names who answered and how", async () => {
     const fake = fakeWith(ask("int_1", choices));
     await open(fake, "/inbox/sesn_1/int_1");

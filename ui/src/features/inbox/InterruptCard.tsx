@@ -66,7 +66,7 @@ export function InterruptCard({ row, context, onAnswered, children }: InterruptC
           </p>
         )}
         {question.preview !== null && <PreviewPart preview={question.preview} />}
-        {question.tool !== null && <ToolPart tool={question.tool} risk={question.risk} />}
+        {question.tool !== null && <ToolPart tool={question.tool} risk={question.risk} hasPreview={question.preview !== null} />}
         {question.rest !== undefined && <RestPart value={question.rest} />}
         {context === "inbox" && <BeforeThis row={row} />}
       </div>

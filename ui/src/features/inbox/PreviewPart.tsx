@@ -1,21 +1,23 @@
-// What would run, whole: the requester's preview, the tool with its arguments, and whatever else the question carries.
+// What would run, whole: the requester's preview, the tool with what its arguments say, and whatever else the question carries.
 
 import { SquareTerminal } from "lucide-react";
-import type { ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
+import { Button } from "../../components/Button";
 import { Chip } from "../../components/Chip";
-import { Diff } from "../../components/Diff";
+import { Diff, diffLines } from "../../components/Diff";
 import { JsonTree } from "../../components/JsonTree";
 import { Markdown } from "../../components/Markdown";
 import { Visible } from "../../components/Visible";
+import { derive, type Derived, type FileChange } from "./derived";
 import css from "./PreviewPart.module.css";
-import type { Preview, Question, Risk } from "./question";
+import type { Preview, Risk, Tool } from "./question";
 
 export function PreviewPart({ preview }: { preview: Preview }) {
   switch (preview.kind) {
     case "diff":
       return (
         <Box title={preview.path === null ? "Changes" : <Visible text={preview.path} />}>
-          <Diff text={preview.text} />
+          <Diff lines={diffLines(preview.text)} />
         </Box>
       );
     case "markdown":
@@ -29,10 +31,7 @@ export function PreviewPart({ preview }: { preview: Preview }) {
     case "command":
       return (
         <Box title={preview.cwd === null ? "Command" : <>Command in <Visible text={preview.cwd} /></>} icon={<SquareTerminal aria-hidden="true" />}>
-          {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-          <pre className={css.command} role="region" aria-label="Command" tabIndex={0}>
-            <Visible text={preview.command} />
-          </pre>
+          <CommandText command={preview.command} />
         </Box>
       );
     case "json":
@@ -44,15 +43,91 @@ export function PreviewPart({ preview }: { preview: Preview }) {
   }
 }
 
-export function ToolPart({ tool, risk }: { tool: NonNullable<Question["tool"]>; risk: Risk | null }) {
+/** The tool, whose it is, and what it would get: what can be read off the arguments plainly, and always the arguments themselves. */
+export function ToolPart({ tool, risk, hasPreview }: { tool: Tool; risk: Risk | null; hasPreview: boolean }) {
+  const derived = useMemo(() => (hasPreview ? null : derive(tool.arguments)), [hasPreview, tool.arguments]);
+  const tree = <JsonTree value={tool.arguments} label={`Arguments of ${tool.name}`} />;
   return (
     <Box
       title={<Visible text={tool.name} />}
-      note="would run with these arguments"
+      note={tool.server === null ? "would run with these arguments" : <>of <Visible text={tool.server} /></>}
       chip={risk === "high" ? <Chip tone="danger">high risk</Chip> : undefined}
     >
-      <JsonTree value={tool.arguments} label={`Arguments of ${tool.name}`} />
+      <ToolFacts tool={tool} />
+      {derived === null ? tree : (
+        <>
+          <DerivedPart derived={derived} />
+          <details className={css.all} open={derived.besides.length > 0 ? true : undefined}>
+            <summary>All arguments, as they would be sent</summary>
+            {tree}
+          </details>
+        </>
+      )}
     </Box>
+  );
+}
+
+function ToolFacts({ tool }: { tool: Tool }) {
+  if (tool.hints === null && tool.behind === 0) return null;
+  return (
+    <p className={css.facts}>
+      {tool.hints !== null && <span>{tool.hints.length === 0 ? "Its server does not say what it may do." : `Its server calls it ${tool.hints.join(", ")}.`}</span>}
+      {tool.behind > 0 && <span>{tool.behind === 1 ? "One more call of this message is" : `${tool.behind} more calls of this message are`} asked about after this one; none runs before.</span>}
+    </p>
+  );
+}
+
+const filesAtFirst = 20;
+
+function DerivedPart({ derived }: { derived: Derived }) {
+  const [all, setAll] = useState(false);
+  const files = derived.kind === "files" ? derived.files : [];
+  const shown = all ? files : files.slice(0, filesAtFirst);
+  return (
+    <div className={css.derived}>
+      {derived.kind === "command" && (
+        <Part head={derived.cwd === null ? "Command" : <>Command in <Visible text={derived.cwd} /></>}>
+          <CommandText command={derived.command} />
+        </Part>
+      )}
+      {shown.map((file, index) => (
+        // The same file may come twice; the list never changes its order.
+        // oxlint-disable-next-line react/no-array-index-key
+        <Part key={index} head={<>{changeWords[file.what]}{file.path !== null && <> <b><Visible text={file.path} /></b></>}</>}>
+          <Diff lines={file.lines} label={file.path === null ? "Changes" : `Changes to ${file.path}`} />
+        </Part>
+      ))}
+      {shown.length < files.length && (
+        <Button size="s" onClick={() => setAll(true)}>
+          {shown.length} of {files.length} files shown. Show all
+        </Button>
+      )}
+      <p className={css.source}>
+        Derived from the arguments; what the tool makes of them is up to it.
+        {derived.besides.length > 0 && <> Not shown here: <Visible text={derived.besides.join(", ")} />.</>}
+      </p>
+    </div>
+  );
+}
+
+const changeWords: Record<FileChange["what"], string> = { writes: "Text for", changes: "Old and new text for", patch: "Patch" };
+
+function Part({ head, children }: { head: ReactNode; children: ReactNode }) {
+  return (
+    <section>
+      <h3 className={css.part}>{head}</h3>
+      {children}
+    </section>
+  );
+}
+
+function CommandText({ command }: { command: string }) {
+  return (
+    // A scrolling region takes the focus, so that keys can scroll it.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <pre className={css.command} role="region" aria-label="Command" tabIndex={0}>
+      <Visible text={command} />
+    </pre>
   );
 }
 
@@ -64,7 +139,7 @@ export function RestPart({ value }: { value: unknown }) {
   );
 }
 
-function Box({ title, note, chip, icon, children }: { title: ReactNode; note?: string; chip?: ReactNode; icon?: ReactNode; children: ReactNode }) {
+function Box({ title, note, chip, icon, children }: { title: ReactNode; note?: ReactNode; chip?: ReactNode; icon?: ReactNode; children: ReactNode }) {
   return (
     <section className={css.box}>
       <header className={css.head}>

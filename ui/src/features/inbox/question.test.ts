@@ -49,9 +49,36 @@ describe("a question is read from its payload", () => {
   });
 
   test("the tool's arguments are shown whether they come as JSON or as the raw string", () => {
-    expect(readQuestion({ metadata: { tool: "send", arguments: '{"to":"a"}' } }).tool).toEqual({ name: "send", arguments: { to: "a" } });
-    expect(readQuestion({ metadata: { tool: "send", arguments: { to: "a" } } }).tool).toEqual({ name: "send", arguments: { to: "a" } });
-    expect(readQuestion({ metadata: { tool: "send", arguments: "not json" } }).tool).toEqual({ name: "send", arguments: "not json" });
+    expect(readQuestion({ metadata: { tool: "send", arguments: '{"to":"a"}' } }).tool).toMatchObject({ name: "send", arguments: { to: "a" } });
+    expect(readQuestion({ metadata: { tool: "send", arguments: { to: "a" } } }).tool).toMatchObject({ name: "send", arguments: { to: "a" } });
+    expect(readQuestion({ metadata: { tool: "send", arguments: "not json" } }).tool).toMatchObject({ name: "send", arguments: "not json" });
+  });
+
+  const approval = {
+    type: "tool.approval", tool: "files__write", connection: "mcp.files", arguments: { path: "a" }, remaining: 1, risk: "high",
+    annotations: { destructiveHint: true, idempotentHint: false },
+  };
+
+  test("an approval names the tool's server, what that says of it, and how many calls wait behind (M-13)", () => {
+    const question = readQuestion({ message: 'Run `files__write`?\n\n```json\n{\n  "path": "a"\n}\n```', toolCallId: "c", metadata: approval });
+    expect(question.tool).toEqual({ name: "files__write", arguments: { path: "a" }, server: "mcp.files", hints: ["destructive", "not harmless to repeat"], behind: 1 });
+    expect(question.message, "the card draws the arguments itself").toBe("Run `files__write`?");
+    expect(question.rest).toBeUndefined();
+  });
+
+  test.each([
+    ["other arguments", 'Run it?\n\n```json\n{\n  "path": "b"\n}\n```', approval],
+    ["another layout", 'Run it?\n\n```json\n{"path": "a"}\n```', approval],
+    ["more behind them", 'Run it?\n\n```json\n{\n  "path": "a"\n}\n```\nAnd pay.', approval],
+    ["a question of somebody else", 'Run it?\n\n```json\n{\n  "path": "a"\n}\n```', { ...approval, type: "mine" }],
+  ])("a message with %s is shown whole", (_, message, metadata) => {
+    expect(readQuestion({ message, metadata }).message).toBe(message);
+  });
+
+  test("parts of an approval that do not have their known shape are left over too", () => {
+    const odd = { ...approval, connection: 7, remaining: "1", annotations: { destructiveHint: "yes" } };
+    expect(readQuestion({ message: "m", metadata: odd }).rest).toEqual({ metadata: { connection: 7, remaining: "1", annotations: { destructiveHint: "yes" } } });
+    expect(readQuestion({ message: "m", metadata: { ...approval, type: "mine" } }).rest).toEqual({ metadata: { connection: "mcp.files", remaining: 1, annotations: approval.annotations } });
   });
 
   test("what no part of the card shows is left over to be shown as JSON", () => {

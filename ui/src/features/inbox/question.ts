@@ -30,11 +30,22 @@ export interface Question {
   expiresAt: string | null;
   preview: Preview | null;
   /** The tool that would run and what it would get. */
-  tool: { name: string; arguments: unknown } | null;
+  tool: Tool | null;
   /** An address the requester asks to visit (an elicitation by URL). */
   url: string | null;
   /** What none of the above shows, so that nothing of the question stays hidden. */
   rest: unknown;
+}
+
+export interface Tool {
+  name: string;
+  arguments: unknown;
+  /** Connection it belongs to. */
+  server: string | null;
+  /** What its server says of it, in words; null when the question does not tell. */
+  hints: string[] | null;
+  /** How many more calls of the same message are asked about after this one. */
+  behind: number;
 }
 
 const defaultPair: Option[] = [
@@ -46,7 +57,8 @@ export function readQuestion(payload: unknown): Question {
   const top = record(payload);
   const metadata = record(top?.metadata);
   const offeredOptions = readOptions(metadata?.options);
-  const message = text(top?.message);
+  const tool = readTool(metadata);
+  const message = withoutArguments(text(top?.message), metadata, tool);
   const schema = offeredOptions === null ? record(top?.responseSchema) : null;
   const options = offeredOptions ?? (message !== null && schema === null ? defaultPair : []);
   return {
@@ -57,7 +69,7 @@ export function readQuestion(payload: unknown): Question {
     risk: readRisk(metadata?.risk),
     expiresAt: text(top?.expiresAt),
     preview: metadata !== null && metadata.preview !== undefined ? readPreview(metadata.preview) : null,
-    tool: readTool(metadata),
+    tool,
     url: text(metadata?.url),
     rest: rest(payload, top, metadata),
   };
@@ -122,15 +134,48 @@ function readPreview(given: unknown): Preview {
 }
 
 /** A list is quoted so that its arguments' edges can be seen. */
-function commandLine(given: unknown): string | null {
+export function commandLine(given: unknown): string | null {
   if (typeof given === "string") return given;
   if (!Array.isArray(given) || !given.every((part) => typeof part === "string")) return null;
   return given.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : `'${part.replaceAll("'", `'\\''`)}'`)).join(" ");
 }
 
-function readTool(metadata: Record<string, unknown> | null): Question["tool"] {
+function readTool(metadata: Record<string, unknown> | null): Tool | null {
   const name = text(metadata?.tool);
-  return name === null ? null : { name, arguments: parsed(metadata?.arguments) };
+  if (name === null || metadata === null) return null;
+  const approval = isApproval(metadata);
+  return {
+    name,
+    arguments: parsed(metadata.arguments),
+    server: approval ? text(metadata.connection) : null,
+    hints: approval ? readHints(metadata.annotations) : null,
+    behind: approval && typeof metadata.remaining === "number" ? metadata.remaining : 0,
+  };
+}
+
+/** The engine's own question before a call (M-13). */
+function isApproval(metadata: Record<string, unknown> | null): boolean {
+  return metadata?.type === "tool.approval";
+}
+
+const hintWords: Record<string, [string, string]> = {
+  destructiveHint: ["destructive", "not destructive"],
+  readOnlyHint: ["read-only", "not read-only"],
+  idempotentHint: ["harmless to repeat", "not harmless to repeat"],
+  openWorldHint: ["reaches outside", "stays inside"],
+};
+
+function readHints(given: unknown): string[] | null {
+  const hints = record(given);
+  if (hints === null) return null;
+  return Object.entries(hintWords).flatMap(([name, [yes, no]]) => (hints[name] === true ? [yes] : hints[name] === false ? [no] : []));
+}
+
+/** The engine's message ends with the arguments as a code block. The card draws them itself, so the block is left off, but only where it says exactly the same. */
+function withoutArguments(message: string | null, metadata: Record<string, unknown> | null, tool: Tool | null): string | null {
+  if (message === null || tool === null || !isApproval(metadata)) return message;
+  const block = /^([\s\S]+?)\n\n(`{3,})json\n([\s\S]*)\n\2$/.exec(message);
+  return block?.[1] !== undefined && block[3] === JSON.stringify(tool.arguments, null, 2) ? block[1] : message;
 }
 
 /** Arguments may come as the raw string the model wrote. */
@@ -150,7 +195,7 @@ function rest(payload: unknown, top: Record<string, unknown> | null, metadata: R
   if (top === null) return payload ?? undefined;
   const left: Record<string, unknown> = without(top, shownTop);
   if (metadata !== null) {
-    const other = without(metadata, shownMetadata);
+    const other = without(metadata, isApproval(metadata) ? shownOfApproval(metadata) : shownMetadata);
     if (Object.keys(other).length > 0) left.metadata = other;
   } else if (top.metadata !== undefined && top.metadata !== null) {
     left.metadata = top.metadata;
@@ -158,11 +203,21 @@ function rest(payload: unknown, top: Record<string, unknown> | null, metadata: R
   return Object.keys(left).length === 0 ? undefined : left;
 }
 
+/** Only what has its known shape is shown as what it is. */
+function shownOfApproval(metadata: Record<string, unknown>): ReadonlySet<string> {
+  const shown = new Set(shownMetadata);
+  if (text(metadata.connection) !== null) shown.add("connection");
+  if (typeof metadata.remaining === "number") shown.add("remaining");
+  const hints = record(metadata.annotations);
+  if (hints !== null && Object.entries(hints).every(([name, value]) => name in hintWords && typeof value === "boolean")) shown.add("annotations");
+  return shown;
+}
+
 function without(of: Record<string, unknown>, names: ReadonlySet<string>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(of).filter(([name]) => !names.has(name)));
 }
 
-function record(given: unknown): Record<string, unknown> | null {
+export function record(given: unknown): Record<string, unknown> | null {
   return typeof given === "object" && given !== null && !Array.isArray(given) ? (given as Record<string, unknown>) : null;
 }
 
