@@ -17,8 +17,8 @@ export default defineConfig({
     css: { modules: { classNameStrategy: "non-scoped" } },
     projects: [
       // Pure functions need no window, and a window a file is what costs the time.
-      { extends: true, test: { name: "pure", include: ["src/**/*.test.ts"], environment: "node", isolate: false } },
-      { extends: true, test: { name: "screens", include: ["src/**/*.test.tsx"], environment: "jsdom", setupFiles: ["src/test/setup.ts"], testTimeout: 20_000 } },
+      { extends: true, test: { name: "pure", include: ["src/**/*.test.ts"], environment: "node", isolate: false, testTimeout: 120_000 } },
+      { extends: true, test: { name: "screens", include: ["src/**/*.test.tsx"], environment: "jsdom", setupFiles: ["src/test/setup.ts"], testTimeout: 120_000 } },
     ],
   },
 });

@@ -78,7 +78,7 @@ describe("the palette", () => {
     }
     fireEvent.change(box, { target: { value: "summary" } });
     fireEvent.keyDown(box, { key: "Enter" });
-    await vi.waitFor(() => expect(router.state.location.pathname).toBe("/inbox/sesn_1/int_1"));
+    await vi.waitFor(() => expect(router.state.location.pathname).toBe("/inbox/sesn_1/int_1"), { timeout: 60_000 });
   });
 });
 

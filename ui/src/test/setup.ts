@@ -1,4 +1,8 @@
 import "@testing-library/jest-dom/vitest";
+import { configure } from "@testing-library/react";
+
+// A machine under load takes its time; what never comes still fails.
+configure({ asyncUtilTimeout: 60_000 });
 
 // Nothing is laid out, so nothing is out of sight.
 class AllInSight {
