@@ -377,7 +377,7 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
     check_passed_on(section)?;
     let mcp = connections::agent_entries(section, &config.engine.connections)?.map(|list| ("mcp".to_owned(), list));
     let subagents = delegates::subagents(section)?.map(|list| ("subagents".to_owned(), list));
-    Ok(Some(AgentConfig {
+    let own = AgentConfig {
         llm,
         model: section.text("model")?.unwrap_or_default(),
         system: section.str("system")?,
@@ -385,7 +385,9 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
         retry: retry(section)?,
         tools: tools(section)?,
         other: passed_on.iter().filter_map(|key| Some(((*key).to_owned(), section.json(key)?))).chain(mcp).chain(subagents).collect(),
-    }))
+    };
+    holdpoint_core::deferred::check(&own).map_err(|problem| section.own_error(problem))?;
+    Ok(Some(own))
 }
 
 fn check_passed_on(section: &Section<'_>) -> Result<(), ConfigError> {

@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::connector::{self, Approve};
+use crate::connector::{self, Approve, ServerTool};
+use crate::deferred;
 use crate::id::CallId;
 use crate::json::{canonical, same, sha256_hex};
 use crate::message::{AgentConfig, Content, ErrorCode, ErrorInfo, Handler, Message, Role, ToolCall};
@@ -21,14 +22,17 @@ pub const DECLINED: &str = "A person declined this call, so it was not run. Do n
 /// A call that needs a person's word, with what is shown of it.
 struct Gate<'a> {
     call: &'a ToolCall,
+    /// Of a deferred tool the real name (M-13).
+    name: String,
     connection: String,
     risk: &'static str,
     arguments: Map<String, Value>,
 }
 
 /// M-11. A call whose arguments cannot be sent is not asked about: it ends by itself.
-fn gate<'a>(session: &Session, config: &AgentConfig, call: &'a ToolCall) -> Option<Gate<'a>> {
-    let tool = connector::find(session, config, &call.function.name)?;
+fn gate<'a>(session: &'a Session, config: &AgentConfig, call: &'a ToolCall) -> Option<Gate<'a>> {
+    let (name, arguments) = deferred::meant(config, &call.function.name, &call.function.arguments);
+    let tool = connector::find(session, config, &name)?;
     let asks = match tool.approve {
         Approve::Never => false,
         Approve::Destructive => tool.tool.is_marked_destructive(),
@@ -43,7 +47,7 @@ fn gate<'a>(session: &Session, config: &AgentConfig, call: &'a ToolCall) -> Opti
 
 /// M-13.
 fn question(gate: &Gate, remaining: usize) -> Action {
-    let name = &gate.call.function.name;
+    let name = &gate.name;
     let payload = json!({
         "message": format!("Run `{name}`?\n\n{}", shown(&gate.arguments)),
         "toolCallId": gate.call.id,

@@ -49,6 +49,8 @@ pub struct Filter {
     pub idempotent: bool,
     pub include: Option<Vec<String>>,
     pub exclude: Vec<String>,
+    /// K-10. No filter: what passes is left out of model requests, or not.
+    pub defer: Option<bool>,
 }
 
 /// An entry of an agent's `mcp` (M-3).
@@ -95,6 +97,7 @@ pub fn parse_entries(config: &AgentConfig) -> Result<Vec<Entry>, String> {
 
 /// What a worker's config names must exist, and once only.
 pub fn check(config: &AgentConfig, engine: &EngineConfig) -> Result<(), String> {
+    crate::deferred::check(config)?;
     let mut seen = HashSet::new();
     for entry in parse_entries(config)? {
         if !engine.connections.contains_key(&entry.path) {
@@ -239,9 +242,16 @@ pub struct ConnectorTool<'a> {
     pub tool: &'a ServerTool,
     pub approve: Approve,
     pub on_unknown: OnUnknown,
+    /// K-10.
+    pub deferred: bool,
 }
 
 impl ConnectorTool<'_> {
+    pub fn for_model(&self) -> LlmTool {
+        let ServerTool { description, input, output, .. } = self.tool;
+        LlmTool { name: self.name.clone(), description: description.clone(), input: input.clone(), output: output.clone() }
+    }
+
     /// Fixed in the call when it is requested (K-8).
     pub fn target(&self) -> String {
         format!("{}/{}", self.path, self.tool.name)
@@ -260,7 +270,8 @@ pub fn catalogue<'a>(session: &'a Session, config: &AgentConfig, fetches: &Fetch
     for tool in &tools {
         *uses.entry(tool.name.clone()).or_default() += 1;
     }
-    let own: HashSet<String> = crate::delegate::tool_names(config).into_iter().collect();
+    let of_engine = crate::deferred::own_names(config).iter().map(|name| (*name).to_owned());
+    let own: HashSet<String> = crate::delegate::tool_names(config).into_iter().chain(of_engine).collect();
     tools.retain(|tool| uses[&tool.name] == 1 && config.tool(&tool.name).is_none() && !own.contains(&tool.name));
     tools
 }
@@ -288,6 +299,7 @@ fn offered<'a>(session: &'a Session, config: &AgentConfig, fetches: &Fetches) ->
             tool,
             approve: entry.approve,
             on_unknown: entry.on_unknown,
+            deferred: crate::deferred::is_deferred(config, entry.tools.defer),
         }));
     }
     all
@@ -312,13 +324,7 @@ pub fn tool_of<'a>(session: &'a Session, call: &Call) -> Option<ConnectorTool<'a
 }
 
 pub fn llm_tools(session: &Session, config: &AgentConfig, fetches: &Fetches) -> Vec<LlmTool> {
-    let shown = |tool: ConnectorTool| LlmTool {
-        name: tool.name,
-        description: tool.tool.description.clone(),
-        input: tool.tool.input.clone(),
-        output: tool.tool.output.clone(),
-    };
-    catalogue(session, config, fetches).into_iter().map(shown).collect()
+    catalogue(session, config, fetches).iter().filter(|tool| !tool.deferred).map(ConnectorTool::for_model).collect()
 }
 
 /// What the model is told about its connections, one JSON object a line (M-6, M-7).
@@ -415,6 +421,7 @@ pub fn may_be_repeated(session: &Session, call: &Call) -> bool {
 pub fn in_servers_hands(session: &Session, call: &Call) -> bool {
     call.kind == CallKind::ToolCall
         && call.handler == crate::message::Handler::Server
+        && !crate::deferred::answers(call)
         && call.status == CallStatus::Pending
         && !outcome_is_asked(session, call)
 }

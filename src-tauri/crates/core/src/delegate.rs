@@ -20,6 +20,8 @@ pub struct Delegate {
     /// The tool's name: the agent id behind the entry's prefix.
     pub tool: String,
     pub mode: Option<String>,
+    /// K-10.
+    pub defer: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +34,8 @@ enum Entry {
         prefix: Option<String>,
         #[serde(default)]
         mode: Option<String>,
+        #[serde(default)]
+        defer: Option<bool>,
     },
 }
 
@@ -41,13 +45,13 @@ pub fn delegates(config: &AgentConfig) -> Vec<Delegate> {
     entries
         .into_iter()
         .map(|entry| {
-            let (id, prefix, mode) = match entry {
-                Entry::Path(id) => (id, None, None),
-                Entry::Full { id, prefix, mode } => (id, prefix, mode),
+            let (id, prefix, mode, defer) = match entry {
+                Entry::Path(id) => (id, None, None, None),
+                Entry::Full { id, prefix, mode, defer } => (id, prefix, mode, defer),
             };
             let agent_id = id.strip_prefix("agent.").unwrap_or(&id).to_owned();
             let tool = prefix.map_or_else(|| agent_id.clone(), |prefix| format!("{prefix}{agent_id}"));
-            Delegate { agent_id, tool, mode }
+            Delegate { agent_id, tool, mode, defer }
         })
         .collect()
 }
@@ -56,6 +60,13 @@ pub fn delegates(config: &AgentConfig) -> Vec<Delegate> {
 pub fn tool_names(config: &AgentConfig) -> Vec<String> {
     let list = delegates(config);
     if is_single(config) && !list.is_empty() { vec![SINGLE.to_owned()] } else { list.into_iter().map(|d| d.tool).collect() }
+}
+
+/// K-10. The one tool of the strategy `single` is deferred when every delegate behind it is.
+pub fn is_deferred(config: &AgentConfig, tool: &str) -> bool {
+    let single = is_single(config);
+    let mut behind = delegates(config).into_iter().filter(|d| single || d.tool == tool);
+    behind.all(|d| crate::deferred::is_deferred(config, d.defer))
 }
 
 fn is_single(config: &AgentConfig) -> bool {
@@ -97,6 +108,11 @@ pub fn tools(session: &Session, config: &AgentConfig, engine: &EngineConfig) -> 
         .iter()
         .map(|d| LlmTool { name: d.tool.clone(), description: about(&d.agent_id), input: Some(schema(None)), output: None })
         .collect()
+}
+
+/// Those of them that are in model requests.
+pub fn shown(session: &Session, config: &AgentConfig, engine: &EngineConfig) -> Vec<LlmTool> {
+    tools(session, config, engine).into_iter().filter(|tool| !is_deferred(config, &tool.name)).collect()
 }
 
 /// A model's tool call read as a delegation. `None`: it is none.

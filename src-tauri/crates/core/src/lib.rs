@@ -13,6 +13,7 @@ pub mod connector;
 pub mod ctx;
 pub mod decide;
 pub mod decision;
+pub mod deferred;
 pub mod delegate;
 pub mod engine_config;
 pub mod envelope;

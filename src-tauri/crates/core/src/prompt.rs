@@ -88,23 +88,17 @@ impl LoggedRequest {
         let config = self.config.and_then(|index| session.config_version(index));
         let declared = config.map(config_tools).unwrap_or_default();
         let connected = config.map(|config| connector::llm_tools(session, config, &self.connections)).unwrap_or_default();
-        declared.into_iter().chain(connected).chain(self.delegates.iter().cloned()).collect()
+        let reached = config.map(crate::deferred::tools).unwrap_or_default();
+        declared.into_iter().chain(connected).chain(self.delegates.iter().cloned()).chain(reached).collect()
     }
 }
 
 pub fn config_tools(config: &crate::message::AgentConfig) -> Vec<LlmTool> {
-    config
-        .tools
-        .iter()
-        .flatten()
-        .filter(|tool| tool.defer != Some(true))
-        .map(|tool| LlmTool {
-            name: tool.name.clone(),
-            description: tool.description.clone(),
-            input: tool.input.clone(),
-            output: tool.output.clone(),
-        })
-        .collect()
+    config.tools.iter().flatten().filter(|tool| !crate::deferred::is_deferred(config, tool.defer)).map(declared_tool).collect()
+}
+
+pub(crate) fn declared_tool(tool: &crate::message::AgentTool) -> LlmTool {
+    LlmTool { name: tool.name.clone(), description: tool.description.clone(), input: tool.input.clone(), output: tool.output.clone() }
 }
 
 /// P-22 `attachments = false`: the model reads that there was one, and nothing of it.

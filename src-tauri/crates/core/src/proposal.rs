@@ -101,7 +101,9 @@ fn with_client_tools(session: &Session, config: &AgentConfig, client: Option<&Cl
     let mut next = config.clone();
     let mut tools = next.tools.take().unwrap_or_default();
     tools.retain(|tool| !(tool.handler == Some(Handler::Client) && session.client_tools.contains(&tool.name)));
-    for tool in given {
+    let mut taken = crate::delegate::tool_names(config);
+    taken.extend(crate::deferred::own_names(config).iter().map(|name| (*name).to_owned()));
+    for tool in given.iter().filter(|tool| !taken.contains(&tool.name)) {
         if !tools.iter().any(|known| known.name == tool.name) {
             tools.push(crate::message::AgentTool { handler: Some(Handler::Client), ..tool.clone() });
         }
@@ -227,7 +229,10 @@ pub fn delegate_text(session_id: &crate::id::SessionId, result: Option<&Value>, 
 /// A tool call, or a delegation when the tool is an agent (S-1).
 pub(crate) fn wanted_action(session: &Session, call: &crate::message::ToolCall) -> Action {
     let id = CallId::from(call.id.as_str());
-    let (name, arguments) = (call.function.name.clone(), call.function.arguments.clone());
+    let (name, arguments) = match session.config() {
+        Some(config) => crate::deferred::meant(config, &call.function.name, &call.function.arguments),
+        None => (call.function.name.clone(), call.function.arguments.clone()),
+    };
     match session.config().and_then(|config| crate::delegate::asked(config, &name, &arguments)) {
         Some(asked) => Action::SubagentSpawn { call: id, asked, retry: None },
         None => Action::ToolCall { id: Some(id), name, arguments, retry: None },

@@ -2,9 +2,10 @@
 
 use holdpoint_core::apply::first_line;
 use holdpoint_core::decision::Trigger;
+use holdpoint_core::deferred;
 use holdpoint_core::engine_config::EngineConfig;
 use holdpoint_core::event::CallKind;
-use holdpoint_core::message::{ErrorCode, Role};
+use holdpoint_core::message::{ErrorCode, Role, ToolCall};
 use holdpoint_core::state::{Call, Decision, Session, Turn, TurnState};
 use holdpoint_core::tree::Node;
 
@@ -39,7 +40,7 @@ fn node_row(session: &Session, node: &Node) -> NodeRow {
     let message = &node.message;
     let text = first_line(&message.text());
     let label = if text.is_empty() && !message.calls().is_empty() {
-        first_line(&message.calls().iter().map(|call| call.function.name.as_str()).collect::<Vec<_>>().join(", "))
+        first_line(&message.calls().iter().map(|call| tool_name(session, call)).collect::<Vec<_>>().join(", "))
     } else {
         text
     };
@@ -60,6 +61,12 @@ fn node_row(session: &Session, node: &Node) -> NodeRow {
         tool_calls: message.calls().iter().map(|call| call.id.clone()).collect(),
         tool_call_id: message.tool_call_id.clone(),
     }
+}
+
+/// Of a deferred tool the real name (K-10).
+fn tool_name(session: &Session, call: &ToolCall) -> String {
+    let written = &call.function;
+    session.config().map_or_else(|| written.name.clone(), |config| deferred::meant(config, &written.name, &written.arguments).0)
 }
 
 fn name_of<T: serde::Serialize>(value: T) -> String {

@@ -142,13 +142,6 @@ fn path_of(section: &Section<'_>, item: &Value) -> Result<String, ConfigError> {
             "auth_failure = \"interrupt\" is not available yet: without a credential the agent goes on without these tools (\"degrade\")",
         ));
     }
-    if table.get("tools").and_then(|tools| tools.get("defer")).is_some_and(|defer| defer != false) {
-        return Err(section.error("mcp", "tools.defer is not available yet"));
-    }
-    let mut entry = item.clone();
-    if let Some(tools) = entry.get_mut("tools").and_then(Value::as_object_mut) {
-        tools.remove("defer");
-    }
     let entry: Entry =
         serde_json::from_value(entry).map_err(|problem| section.error("mcp", format!("an entry is not right: {problem}")))?;
     Ok(entry.path)

@@ -25,6 +25,9 @@ pub fn subagents(section: &Section<'_>) -> Result<Option<Value>, ConfigError> {
         if table.contains_key("mode") && !mode.is_some_and(|mode| ["any", "blocking", "detached"].contains(&mode)) {
             return Err(section.error("subagents", "mode is \"any\", \"blocking\" or \"detached\""));
         }
+        if table.get("defer").is_some_and(|defer| !defer.is_boolean()) {
+            return Err(section.error("subagents", "defer is true or false"));
+        }
         table.get("id").and_then(path_of).ok_or_else(|| section.error("subagents", "an entry needs id = \"agent.<id>\""))?;
     }
     Ok(Some(list))

@@ -126,6 +126,11 @@ fn a_wrong_value_is_an_error_at_its_key() {
         ),
         (format!("{AGENT}mcp = [{{ id = \"mcp.one\", approve = \"maybe\" }}]\n{SERVER}"), ":7: agent.a.mcp: an entry is not right"),
         (format!("{AGENT}mcp = [{{ id = \"mcp.one\", auth_failure = \"interrupt\" }}]\n{SERVER}"), "is not available yet"),
+        (
+            format!("{AGENT}defer_tools = true\n[[agent.a.tools]]\nname = \"call_tool\"\nhandler = \"client\"\n"),
+            ":4: agent.a: `call_tool` is the engine's own tool while tools are deferred; give yours another name",
+        ),
+        (format!("{AGENT}subagents = [{{ id = \"agent.a\", defer = 1 }}]\n"), ":7: agent.a.subagents: defer is true or false"),
         ("[mcp.one]\n".to_owned(), ":1: mcp.one: needs exactly one of `url` and `command`"),
         ("[mcp.one]\ncommand = [\"x\"]\nauth = \"none\"\n".to_owned(), ":3: mcp.one.auth: does not go with `command`"),
         ("[mcp.one]\nurl = \"https://x\"\nauth = \"oauth\"\n".to_owned(), ":3: mcp.one.auth: OAuth is not available yet"),
@@ -141,6 +146,19 @@ fn a_wrong_value_is_an_error_at_its_key() {
         let said = complaint(&text);
         assert!(said.contains(wanted), "said {said:?}, wanted {wanted:?}");
     }
+}
+
+#[test]
+fn what_an_agent_defers_reaches_its_config_k10() -> Result<(), ConfigError> {
+    let config = parsed(&format!(
+        "{AGENT}defer_tools = {{ strategy = \"search\", max_matches = 7 }}\nmcp = [{{ id = \"mcp.one\", tools = {{ defer = false }} }}]\n\
+         subagents = [{{ id = \"agent.a\", defer = false }}]\n{SERVER}"
+    ))?;
+    let own = config.engine.agents["a"].config.as_ref().expect("it sets a model");
+    assert_eq!(own.other["defer_tools"], serde_json::json!({"strategy": "search", "max_matches": 7}));
+    assert_eq!(holdpoint_core::connector::entries(own)[0].tools.defer, Some(false));
+    assert_eq!(holdpoint_core::delegate::delegates(own)[0].defer, Some(false));
+    Ok(())
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::budget;
 use crate::command::{Receipt, Settle};
 use crate::connector;
 use crate::decision::Trigger;
+use crate::deferred;
 use crate::event::{CallKind, CallRef, Payload, Rank};
 use crate::id::{CallId, DecisionId, MessageId, TurnId};
 use crate::json::same;
@@ -271,7 +272,7 @@ impl Step<'_, '_, '_> {
             },
             delegates: config
                 .filter(|_| action.tools.is_none())
-                .map(|c| crate::delegate::tools(self.s, c, self.ctx.config))
+                .map(|c| crate::delegate::shown(self.s, c, self.ctx.config))
                 .unwrap_or_default(),
             connections: config.filter(|_| action.tools.is_none()).map(|c| connector::current(self.s, c)).unwrap_or_default(),
             tools: action.tools,
@@ -298,11 +299,13 @@ impl Step<'_, '_, '_> {
             return;
         }
         let config = self.s.config();
+        // A worker may hand on what the model wrote (K-10).
+        let (name, arguments) = config.map_or_else(|| (name.clone(), arguments.clone()), |c| deferred::meant(c, &name, &arguments));
         let declared = config.and_then(|c| c.tool(&name));
         let target = config.filter(|_| declared.is_none()).and_then(|c| connector::find(self.s, c, &name)).map(|tool| tool.target());
         let (handler, kind) = match declared.and_then(|tool| tool.handler) {
             Some(Handler::Client) => (Handler::Client, EffectKind::ClientTool),
-            _ if target.is_some() => (Handler::Server, EffectKind::ConnectorTool),
+            _ if target.is_some() || config.is_some_and(|c| deferred::is_own(c, &name)) => (Handler::Server, EffectKind::ConnectorTool),
             _ => (Handler::Worker, EffectKind::WorkerTool),
         };
         let retry = RetryPolicy::resolve(kind, config.and_then(|c| c.retry.as_ref()), retry);

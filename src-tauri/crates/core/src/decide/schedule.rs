@@ -4,6 +4,7 @@
 
 use crate::approval::{Cleared, clear};
 use crate::decision::Trigger;
+use crate::deferred;
 use crate::event::{CallKind, Payload};
 use crate::message::{ErrorCode, ErrorInfo, Handler};
 use crate::proposal::{check_input, propose};
@@ -60,6 +61,12 @@ impl Step<'_, '_, '_> {
                     Err(error) => return self.tool_errored(&id, error, false),
                 };
                 self.emit(Payload::ToolCallDispatched { id: id.clone(), attempt, approved_hash, arguments_hash });
+                if deferred::answers(call) {
+                    return match deferred::answer(self.s, self.ctx.config, call) {
+                        Ok(result) => self.tool_completed(&id, result, true),
+                        Err(error) => self.tool_errored(&id, error, false),
+                    };
+                }
                 if call.handler != Handler::Worker {
                     return;
                 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::story::{Story, calls, machine, refused, settle_result, text};
 
 /// A story whose agent uses the connection `fs` with these settings beside its path.
-fn connected(agent: &str, entry: Value) -> Story {
+pub fn connected(agent: &str, entry: Value) -> Story {
     let mut story = Story::of(agent);
     let mut whole = json!({"id": "mcp.fs"});
     for (key, value) in entry.as_object().into_iter().flatten() {
@@ -34,7 +34,7 @@ fn tools() -> Vec<Value> {
     ]
 }
 
-fn fetched(story: &mut Story) {
+pub fn fetched(story: &mut Story) {
     let attempt = fetch_attempt(story).expect("a fetch is under way");
     let instructions = Some("Files of the team.".to_owned());
     story.does(Command::Fetched { path: "mcp.fs".into(), attempt, tools: tools(), instructions }).expect("taken");
@@ -55,7 +55,7 @@ fn fetch_attempt(story: &Story) -> Option<u32> {
 }
 
 /// Connector calls in their servers' hands: `id#attempt`.
-fn running(story: &Story) -> Vec<String> {
+pub fn running(story: &Story) -> Vec<String> {
     let effects = pending(story.s()).into_iter().filter_map(|effect| match effect {
         Effect::CallTool { call, attempt } => Some(format!("{call}#{attempt}")),
         _ => None,
@@ -63,13 +63,13 @@ fn running(story: &Story) -> Vec<String> {
     effects.collect()
 }
 
-fn ends(story: &mut Story, id: &str, result: &str) {
+pub fn ends(story: &mut Story, id: &str, result: &str) {
     let attempt = story.call(id).attempt;
     story.does(Command::ConnectorEnded { call: id.into(), attempt, result: ToolResult::text(result) }).expect("taken");
 }
 
 /// The turn up to the reply that asks for these calls.
-fn asks_for(story: &mut Story, list: &[(&str, &str, &str)]) {
+pub fn asks_for(story: &mut Story, list: &[(&str, &str, &str)]) {
     story.says("t", "go");
     story.settles_down();
     fetched(story);
@@ -77,7 +77,7 @@ fn asks_for(story: &mut Story, list: &[(&str, &str, &str)]) {
     story.replies(calls(list));
 }
 
-fn question(story: &Story, id: &str) -> Value {
+pub fn question(story: &Story, id: &str) -> Value {
     story.s().interrupt(id).and_then(|open| open.payload.clone()).expect("this question is open")
 }
 

@@ -7,6 +7,7 @@ mod calls;
 mod cancel;
 mod connectors;
 mod decisions;
+mod deferred;
 mod delegates;
 mod inputs;
 mod leaving;
