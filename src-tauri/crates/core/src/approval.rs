@@ -25,7 +25,7 @@ struct Gate<'a> {
     /// Of a deferred tool the real name (M-13).
     name: String,
     connection: String,
-    risk: &'static str,
+    tool: &'a ServerTool,
     arguments: Map<String, Value>,
 }
 
@@ -57,7 +57,8 @@ fn question(gate: &Gate, remaining: usize) -> Action {
             "connection": gate.connection,
             "arguments": gate.arguments,
             "remaining": remaining,
-            "risk": gate.risk,
+            "risk": gate.tool.risk(),
+            "annotations": gate.tool.annotations(),
             "options": [
                 {"label": "Run it", "value": {"approved": true}, "style": "primary"},
                 {"label": "Decline", "value": {"approved": false}, "style": "danger"},

@@ -76,12 +76,12 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthFailure {
-    Degrade,
-}
     /// The person is asked.
     #[default]
     Interrupt,
     /// The agent goes on without the tools.
+    Degrade,
+}
 
 /// The `mcp` of a config, or what is wrong with it.
 pub fn parse_entries(config: &AgentConfig) -> Result<Vec<Entry>, String> {
@@ -157,6 +157,12 @@ impl ServerTool {
     /// D-12: doing it twice is like doing it once.
     fn may_repeat(&self) -> bool {
         self.is_read_only() || self.idempotent == Some(true)
+    }
+
+    /// The hints the server gave, under its names.
+    pub fn annotations(&self) -> Value {
+        let hints = [("readOnlyHint", self.read_only), ("destructiveHint", self.destructive), ("idempotentHint", self.idempotent)];
+        hints.into_iter().filter_map(|(name, hint)| Some((name.to_owned(), hint?.into()))).collect::<Map<_, _>>().into()
     }
 
     /// `low`, `medium` or `high` (M-13).

@@ -259,14 +259,14 @@ fn interrupt_resumed(session: &Session, decision: &Decision, interrupt_id: &str)
     if let Some(response) = crate::approval::go_on(session, interrupt_id, later) {
         return response;
     }
+    if let Some(response) = crate::authorization::go_on(session, interrupt_id, later) {
+        return response;
+    }
     // A message or reply that the pause held back leads to the model by itself, as the end of a call does.
     let held_back = session
         .decisions
         .iter()
         .any(|d| d.turn_id == decision.turn_id && matches!(d.trigger, Trigger::ClientMessages { .. } | Trigger::LlmFinished { .. }));
-    if let Some(response) = crate::authorization::go_on(session, interrupt_id, later) {
-        return response;
-    }
     if later || held_back || session.pending_calls() > 0 || session.config().is_none() {
         return Response::default();
     }

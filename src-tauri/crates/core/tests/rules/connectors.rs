@@ -239,6 +239,7 @@ fn a_gated_call_is_asked_about_before_anything_of_its_message_runs_m12_m13() {
                 "arguments": {"path": "a"},
                 "remaining": 1,
                 "risk": "high",
+                "annotations": {"destructiveHint": true},
                 "options": [
                     {"label": "Run it", "value": {"approved": true}, "style": "primary"},
                     {"label": "Decline", "value": {"approved": false}, "style": "danger"},
