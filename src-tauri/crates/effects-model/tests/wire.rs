@@ -497,12 +497,11 @@ async fn a_missing_key_is_asked_for_by_its_configuration_key() {
 #[tokio::test]
 async fn a_server_that_is_not_there_or_no_api_is_named_q24() {
     for wire in [OpenAi, Anthropic] {
-        let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.and_then(|listener| listener.local_addr()).expect("an address");
-        let outcome =
-            models(wire, &format!("http://{gone}"), None).run(call(hi(), true), DeltaSink::new(|_| ()), CancellationToken::new()).await;
+        let (_taken, gone) = fake::nobody();
+        let outcome = models(wire, &gone, None).run(call(hi(), true), DeltaSink::new(|_| ()), CancellationToken::new()).await;
         let absent = outcome.expect_err("nobody listens").failure;
         assert_eq!(verdict(&absent), ("provider_error", true));
-        let words = format!("The model server of [llm.main] cannot be reached at http://{gone}");
+        let words = format!("The model server of [llm.main] cannot be reached at {gone}");
         assert!(absent.error.message.starts_with(&words), "{}", absent.error.message);
         assert_eq!(verdict(&failure(wire, fake::drop_connection()).await), ("provider_error", true));
         let page = failure(wire, fake::answer(200, &[("content-type", "text/html")], "<html>")).await;

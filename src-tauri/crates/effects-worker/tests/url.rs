@@ -101,11 +101,8 @@ async fn a_malformed_body_is_an_invalid_response_that_is_retried_p26() {
 #[tokio::test]
 async fn a_worker_that_is_not_there_or_hangs_up_is_unreachable_p26() {
     assert_eq!(failure(fake::drop_connection()).await, named("worker_unreachable", true, "broke off the connection"));
-    let gone = {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        listener.local_addr().expect("an address")
-    };
-    let failed = workers(&format!("http://{gone}"), None).decide(call(json!({})), CancellationToken::new()).await;
+    let (_taken, gone) = fake::nobody();
+    let failed = workers(&gone, None).decide(call(json!({})), CancellationToken::new()).await;
     let failed = failed.expect_err("nobody listens");
     assert_eq!((failed.error.code.as_str(), failed.retryable), ("worker_unreachable", true));
     assert!(failed.error.message.ends_with("cannot be reached"), "{}", failed.error.message);

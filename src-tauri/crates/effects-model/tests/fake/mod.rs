@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// What one connection gets after its request.
@@ -149,6 +149,14 @@ pub fn silent() -> Answer {
 /// Takes the request and closes the connection.
 pub fn drop_connection() -> Answer {
     Answer { bytes: Vec::new(), hang: false }
+}
+
+/// An address where nobody answers. The port stays taken, so that nobody else comes to listen there.
+pub fn nobody() -> (TcpSocket, String) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+    let address = socket.local_addr().expect("an address");
+    (socket, format!("http://{address}"))
 }
 
 /// One frame per value, as `data:` lines.
