@@ -143,6 +143,6 @@ fn path_of(section: &Section<'_>, item: &Value) -> Result<String, ConfigError> {
         ));
     }
     let entry: Entry =
-        serde_json::from_value(entry).map_err(|problem| section.error("mcp", format!("an entry is not right: {problem}")))?;
+        serde_json::from_value(item.clone()).map_err(|problem| section.error("mcp", format!("an entry is not right: {problem}")))?;
     Ok(entry.path)
 }
