@@ -18,6 +18,12 @@ pub fn open_main(app: &tauri::App) -> tauri::Result<WebviewWindow> {
     let window = WebviewWindowBuilder::from_config(app, &config)?
         .on_navigation(move |url| is_own_page(url, dev.as_ref()))
         .on_new_window(|_, _| NewWindowResponse::Deny)
+        // The page counts who waits; not every platform carries its title over.
+        .on_document_title_changed(|window, title| {
+            if let Err(error) = window.set_title(&title) {
+                tracing::debug!(%error, "the window keeps its title");
+            }
+        })
         .on_page_load(|window, page| {
             if page.event() == PageLoadEvent::Started {
                 window.state::<Desk>().page_left();

@@ -23,6 +23,7 @@ describe("the rail", () => {
     );
     const rail = screen.getByRole("navigation", { name: "Main" });
     expect(within(rail).getByRole("link", { name: /^Inbox/ })).toHaveTextContent("Inbox1 waiting");
+    expect(document.title).toBe("1 waiting · Holdpoint");
     expect(within(within(rail).getByRole("region", { name: "Waiting for you" })).getByRole("link")).toHaveTextContent("Refund order 88123");
     expect(within(within(rail).getByRole("region", { name: "Running" })).getByRole("link")).toHaveTextContent("Weekly digest");
     expect(screen.getByRole("contentinfo")).toHaveTextContent("Engine running$0.42 today");
@@ -31,6 +32,7 @@ describe("the rail", () => {
   test("hidden questions are not counted", async () => {
     await open(createFake({ interrupts: [anInterrupt()], bootstrap: aBootstrap({ snoozed: [{ session_id: "sesn_1", interrupt_id: "int_1", until: null }] }) }), "/agents");
     expect(screen.getByRole("link", { name: /^Inbox/ })).toHaveTextContent(/^Inbox$/);
+    expect(document.title).toBe("Holdpoint");
   });
 });
 

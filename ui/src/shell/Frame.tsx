@@ -18,12 +18,14 @@ import { Rail } from "./Rail";
 import { useTheme } from "./theme";
 import { Toasts } from "./Toasts";
 import { UndoBars, useUndo } from "./UndoBars";
+import { useWaitingCount } from "./waiting";
 
 export function Frame() {
   useKeyboard();
   useTheme();
   useForgetSentDrafts();
   useWindowActions();
+  useTitle();
   const problem = useUi((ui) => ui.startProblem);
   return (
     <div className={css.frame}>
@@ -76,7 +78,12 @@ function useWindowActions(): void {
     { id: "window.new_session", title: "New session…", section: "Window", keys: ["c", "Ctrl+n"], icon: Plus, when: () => agents.length > 0, run: overlay("new_session") },
     { id: "window.undo", title: "Undo the last answer", section: "Window", keys: ["u"], when: () => undo !== null, run: () => undo?.() },
   ]);
+}
+
+/** The title says who waits, so that a task bar tells it too. */
+function useTitle(): void {
+  const waiting = useWaitingCount();
   useLayoutEffect(() => {
-    document.title = "Holdpoint";
-  }, []);
+    document.title = waiting === 0 ? "Holdpoint" : `${waiting} waiting · Holdpoint`;
+  }, [waiting]);
 }

@@ -5,23 +5,20 @@ import { useMemo, type ReactNode } from "react";
 import { NavLink, Link } from "react-router";
 import { Mark } from "../components/Mark";
 import { usd } from "../components/money";
-import { useNow } from "../components/time";
 import { sessionPath } from "../paths";
 import { useDeskState, useUi } from "../store/hooks";
-import { hiddenNow, newestSessions, openInterrupts, sessionTitle } from "../store/selectors";
+import { newestSessions, sessionTitle } from "../store/selectors";
 import type { SessionRow } from "../wire";
 import css from "./Rail.module.css";
+import { useWaitingCount } from "./waiting";
 
 const mostShown = 8;
 
 /** `children`: short notes. They have a place of their own here, so that nothing a person writes in or answers with is ever covered. */
 export function Rail({ children }: { children: ReactNode }) {
-  const now = useNow();
   const sessions = useDeskState((state) => state.sessions);
-  const interrupts = useDeskState((state) => state.interrupts);
-  const snoozed = useDeskState((state) => state.snoozed);
   const newest = useMemo(() => newestSessions(sessions), [sessions]);
-  const waitingCount = useMemo(() => openInterrupts(interrupts).filter((row) => !hiddenNow(snoozed, row, now)).length, [interrupts, snoozed, now]);
+  const waitingCount = useWaitingCount();
   // Who waits longest stands first, as in the inbox.
   const waiting = newest.filter((row) => row.activity === "waiting_for_you").reverse();
   const running = newest.filter((row) => row.activity === "running" || row.activity === "waiting_for_tool");
