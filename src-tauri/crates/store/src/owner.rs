@@ -19,8 +19,8 @@ pub struct Owner {
 
 #[derive(Debug)]
 pub(crate) struct Ownership {
-    /// Held, never read: closing it is what lets the next engine in.
-    _lock: File,
+    /// Held, never read.
+    lock: File,
     record: File,
 }
 
@@ -35,7 +35,7 @@ impl Ownership {
             }
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
-        let mut ownership = Self { _lock: lock, record: open(&record_path(db))? };
+        let mut ownership = Self { lock, record: open(&record_path(db))? };
         ownership.write(&Owner { pid: std::process::id(), address: None })?;
         Ok(ownership)
     }
@@ -50,6 +50,15 @@ impl Ownership {
         self.record.rewind()?;
         self.record.write_all(text.as_bytes())?;
         Ok(())
+    }
+}
+
+impl Drop for Ownership {
+    /// Closing the file is not enough: a program that is just being started still shares it for a moment, and the lock with it.
+    fn drop(&mut self) {
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "the database's lock ends with the file only");
+        }
     }
 }
 
