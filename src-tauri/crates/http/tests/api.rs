@@ -16,6 +16,7 @@ type = "scripted"
 script = "script.json"
 [worker.asker]
 file = "asker.mjs"
+cpu_ms = 60000
 [agent.talker]
 llm = "main"
 model = "m1"
@@ -307,6 +308,7 @@ async fn a_held_answer_is_undone_or_sent_by_the_engine() {
             "answer": {"option": 0, "text": null, "value": null, "cancel": false}, "label": "Red", "session_title": "pick one",
             "due_at": "2020-01-01T00:00:00.000Z", "switch_first": false, "status": "", "error": null}})
     };
+    engine.desk("save_settings", json!({"settings": {"undo_ms": 3_600_000}})).await;
     assert_eq!(engine.desk("schedule_answer", held("h1")).await.0, 200);
     assert_eq!(engine.desk("bootstrap", json!({})).await.1["scheduled"][0]["status"], "scheduled", "the undo time runs");
     assert_eq!(engine.desk("undo_answer", json!({"command_id": "h1"})).await, (200, json!(true)));
