@@ -76,9 +76,12 @@ async fn a_missing_and_a_wrong_token_are_told_apart_m21() {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_may_come_back_q24() {
-    let far = Far::start("authorization", "Bearer s3cret").await;
-    let connectors = far.reached_with(Some("s3cret"), None);
-    drop(far);
+    // A port that is taken and where nobody listens.
+    let taken = tokio::net::TcpSocket::new_v4().expect("a socket");
+    taken.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+    let url = format!("http://{}/mcp", taken.local_addr().expect("an address"));
+    let connectors = Connectors::default();
+    connectors.replace([("mcp.far".to_owned(), Endpoint::Http { url, token: None, header: None })]);
     let gone = connectors.list("mcp.far".into(), never()).await.expect_err("nobody listens");
     assert_eq!((gone.failure.error.code.as_str(), gone.failure.retryable, gone.auth), ("provider_error", true, None));
 }
