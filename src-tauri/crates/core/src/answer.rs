@@ -48,9 +48,12 @@ pub fn options(payload: Option<&Value>) -> Option<&Vec<Value>> {
     payload?.get("metadata")?.get("options")?.as_array().filter(|list| !list.is_empty())
 }
 
-/// I-95: with a message, no options and no schema.
+/// I-95: with a message, no options and no schema. M-34: what a server's question is answered with.
 pub fn default_pair(payload: Option<&Value>) -> Option<Vec<Value>> {
     let payload = payload?;
+    if let Some(choices) = crate::elicit::choices(Some(payload)) {
+        return Some(choices);
+    }
     let asked = payload.get("message").is_some_and(Value::is_string);
     (asked && options(Some(payload)).is_none() && payload.get("responseSchema").is_none_or(Value::is_null)).then(|| {
         vec![
@@ -67,6 +70,10 @@ pub fn build(recorded: Option<&Value>, answer: &Answer, who: &Responder) -> Resu
     responder.insert("channel".into(), who.channel.clone().into());
     if let Some(user) = &who.user {
         responder.insert("user".into(), user.clone().into());
+    }
+    if crate::elicit::mode(recorded).is_some() && offered.is_none() {
+        let payload = crate::elicit::wrap(recorded, answer, &responder)?;
+        return Ok(Built { responder: payload["responder"].clone(), payload });
     }
     match answer {
         Answer::Cancel => {

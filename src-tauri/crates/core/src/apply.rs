@@ -432,6 +432,7 @@ impl Session {
         let Some(call) = self.call_mut(kind, id) else { return };
         if let Some(since) = call.frozen_since {
             call.total_from = call.total_from.plus(event.at.0 - since.0);
+            call.attempt_from = call.attempt_from.plus(event.at.0 - since.0);
             call.frozen_since = Some(event.at);
         }
         if call.status == CallStatus::Pending && call.handler == Handler::Server {
@@ -566,7 +567,7 @@ impl Session {
         }
     }
 
-    /// I-77, T-16: clocks of worker and client calls stand still on a paused branch, all clocks of parked calls do.
+    /// I-77, T-16, M-36: clocks of worker and client calls stand still on a paused branch, all clocks of parked calls do.
     fn set_clocks(&mut self, at: Millis) {
         for index in self.pending.clone() {
             let call = &self.calls[index];
@@ -575,7 +576,8 @@ impl Session {
             }
             let still = self.is_set_aside(call)
                 || (call.handler != Handler::Server && self.branch_paused(call.anchor))
-                || connector::outcome_is_asked(self, call);
+                || connector::outcome_is_asked(self, call)
+                || crate::elicit::waits(self, call);
             let call = &mut self.calls[index];
             match (call.frozen_since, still) {
                 (None, true) => call.frozen_since = Some(at),

@@ -185,6 +185,12 @@ pub enum Command {
         retryable: bool,
         auth: Option<String>,
     },
+    /// The server asks during a call (M-33).
+    ConnectorAsks {
+        call: CallId,
+        attempt: u32,
+        questions: Vec<crate::elicit::Question>,
+    },
     /// Something may be due.
     Tick,
     /// First command after the engine started (D-3).

@@ -15,6 +15,7 @@ pub mod decide;
 pub mod decision;
 pub mod deferred;
 pub mod delegate;
+pub mod elicit;
 pub mod engine_config;
 pub mod envelope;
 pub mod event;

@@ -72,7 +72,7 @@ impl Step<'_, '_, '_> {
         }
     }
 
-    fn running_call(&self, id: &CallId, attempt: u32) -> Option<&Call> {
+    pub(super) fn running_call(&self, id: &CallId, attempt: u32) -> Option<&Call> {
         self.s.tool(id).filter(|call| {
             call.handler == Handler::Server
                 && call.status == CallStatus::Pending
@@ -84,6 +84,7 @@ impl Step<'_, '_, '_> {
     pub(super) fn connector_call_ended(&mut self, id: &CallId, attempt: u32, result: ToolResult) {
         if self.running_call(id, attempt).is_some() {
             self.tool_completed(id, result, true);
+            self.forget_questions(id);
         }
     }
 
@@ -94,7 +95,7 @@ impl Step<'_, '_, '_> {
             let (turn, path) = (call.turn_id.clone(), path.to_owned());
             self.emit_in(turn, Payload::ConnectorAuthFailed { path, auth });
         }
-        self.tool_errored(id, error, retryable);
+        self.call_failed(id, error, retryable);
     }
 
     /// D-3: a fetch under way counts as a failed attempt. D-12: a call is sent again where that does no harm, else a person is asked.
@@ -112,7 +113,9 @@ impl Step<'_, '_, '_> {
                 self.emit(Payload::ConnectorSyncRequested { path: call.name, attempt: call.attempt + 1, retry: call.retry });
             }
         }
-        let lost: Vec<Call> = self.s.open_calls().filter(|call| connector::in_servers_hands(self.s, call)).cloned().collect();
+        let lost = self.s.open_calls().filter(|call| connector::in_servers_hands(self.s, call));
+        // M-37: what waits for a person is sent again when it has its answer.
+        let lost: Vec<Call> = lost.filter(|call| !crate::elicit::waits(self.s, call)).cloned().collect();
         for call in &lost {
             if connector::may_be_repeated(self.s, call) {
                 self.send_again(call);

@@ -126,6 +126,10 @@ impl Step<'_, '_, '_> {
             let why = "the question stays open: answer {outcome:\"ran\", text?}, {outcome:\"again\"} or {outcome:\"failed\"}";
             return Err(Rejection { interrupt_ids: vec![id.clone()], ..Rejection::new(Code::InvalidRequest, why) });
         }
+        if let Some(Err(why)) = crate::elicit::asked_by(open).map(|_| crate::elicit::read(open.payload.as_ref(), payload.as_ref())) {
+            let why = format!("the question stays open: {why}");
+            return Err(Rejection { interrupt_ids: vec![id.clone()], ..Rejection::new(Code::InvalidRequest, why) });
+        }
         let turn_id = self.close(id, Closing { payload, responder, verification: Some(verification), shown_hash });
         Ok(Receipt { turn_id, resumed: Some(true), ..Receipt::default() })
     }
@@ -162,6 +166,7 @@ impl Step<'_, '_, '_> {
         let open = self.s.interrupt(id.as_str())?;
         let (active, turn) = (self.s.is_active(open.anchor), open.turn_id.clone());
         let unconfigured = open.reason == UNCONFIGURED;
+        let of_server = crate::elicit::asked_by(open).is_some();
         if open.reason == budget::REASON && budget::approves(closing.payload.as_ref()) {
             self.ctx.budget.approve(id.as_str());
         }
@@ -199,6 +204,9 @@ impl Step<'_, '_, '_> {
         // A turn that was over when the question was answered gives way to the one that is there now (I-76).
         let lives = |turn: &TurnId| self.s.turn(turn).is_some_and(|turn| turn.state != TurnState::Over);
         let turn = turn.filter(lives).or_else(|| self.s.turn_at_head());
+        if of_server {
+            return turn; // M-35: the answer is the server's
+        }
         self.queue(turn.clone(), Trigger::InterruptResumed { interrupt_id: id.clone(), payload });
         turn
     }
@@ -207,7 +215,8 @@ impl Step<'_, '_, '_> {
     pub(super) fn resolve(&mut self, id: &InterruptId, payload: Option<Value>) {
         let allowed = self.s.interrupt(id.as_str()).is_some_and(|open| {
             let settles = crate::connector::asked_about(open).is_none() || crate::connector::told(payload.as_ref()).is_some();
-            open.origin <= Rank::Machine && settles
+            let fits = crate::elicit::asked_by(open).is_none() || crate::elicit::read(open.payload.as_ref(), payload.as_ref()).is_ok();
+            open.origin <= Rank::Machine && settles && fits
         });
         if allowed {
             let _ = self.close(id, Closing::silent(payload));

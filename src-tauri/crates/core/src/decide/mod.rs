@@ -6,6 +6,7 @@
 mod cancel;
 mod connector;
 mod delegate;
+mod elicit;
 mod input;
 mod interrupt;
 mod report;
@@ -121,6 +122,10 @@ impl<'s, 'c, 'k> Step<'s, 'c, 'k> {
             }
             Command::ConnectorFailed { call, attempt, error, retryable, auth } => {
                 self.connector_call_failed(&call, attempt, error, retryable, auth);
+                Receipt::default()
+            }
+            Command::ConnectorAsks { call, attempt, questions } => {
+                self.server_asks(&call, attempt, &questions);
                 Receipt::default()
             }
             Command::Tick => {

@@ -9,6 +9,7 @@ mod connectors;
 mod decisions;
 mod deferred;
 mod delegates;
+mod elicitation;
 mod inputs;
 mod leaving;
 mod log;
