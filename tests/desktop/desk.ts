@@ -28,6 +28,12 @@ export class Home {
     return join(this.folder, "data/holdpoint");
   }
 
+  /** A project in place of the sample: the desktop reads the data folder's own configuration first. */
+  project(files: Record<string, string>): void {
+    mkdirSync(this.data, { recursive: true });
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.data, name), text);
+  }
+
   environment(): Environment {
     const place = (name: string): string => {
       const folder = join(this.folder, name);
@@ -108,6 +114,16 @@ export class Desk {
   /** How many notifications the person sees. */
   async displayed(): Promise<number> {
     return Number(await this.run("dunstctl", "count", "displayed"));
+  }
+
+  /** Every notification so far, with its title and its text. */
+  async told(): Promise<string> {
+    return readFileSync(join(this.home.folder, "told.txt"), "utf8");
+  }
+
+  /** Whether the screen has a window of this title. */
+  async hasWindow(title: string): Promise<boolean> {
+    return (await ok(this.run("import", "-silent", "-window", title, join(this.home.folder, "window.png")))) === true;
   }
 
   /** Calls dunst's menu over D-Bus and takes the action whose line contains `choice`. Gives all lines that were offered. */
@@ -204,8 +220,11 @@ function busWithoutServices(home: Home): string {
 function dunstConfig(home: Home): string {
   const chooser = join(home.folder, "choose.sh");
   writeFileSync(chooser, `#!/bin/sh\ntee -a ${home.folder}/actions.txt | grep -m1 -F "$(cat ${home.folder}/choice)"\n`, { mode: 0o755 });
+  const scribe = join(home.folder, "tell.sh");
+  writeFileSync(scribe, `#!/bin/sh\nprintf '%s\\n%s\\n\\n' "$DUNST_SUMMARY" "$DUNST_BODY" >> ${home.folder}/told.txt\n`, { mode: 0o755 });
+  writeFileSync(join(home.folder, "told.txt"), "");
   const file = join(home.folder, "dunstrc");
-  writeFileSync(file, `[global]\n  dmenu = ${chooser}\n  timeout = 0\n  idle_threshold = 0\n  show_indicators = no\n[urgency_normal]\n  timeout = 0\n`);
+  writeFileSync(file, `[global]\n  dmenu = ${chooser}\n  timeout = 0\n  idle_threshold = 0\n  show_indicators = no\n[urgency_normal]\n  timeout = 0\n[told]\n  summary = "*"\n  script = ${scribe}\n`);
   return file;
 }
 

@@ -57,8 +57,69 @@ export class Hand {
     return field.getValue();
   }
 
+  async sees(selector: string): Promise<void> {
+    await this.window.$(selector).waitForExist({ timeout: PATIENCE_MS, timeoutMsg: `not in the window: ${selector}` });
+  }
+
+  /** Keys held down together. */
   async keys(...keys: string[]): Promise<void> {
     await this.window.keys(keys);
+  }
+
+  /** Keys one after the other, as `g` `i` or the letters of a text. */
+  async types(text: Iterable<string>): Promise<void> {
+    for (const key of text) await this.window.keys([key]);
+  }
+
+  /** Tab until something of this name has the focus. */
+  async tabTo(name: string): Promise<void> {
+    const seen: string[] = [];
+    while (seen.length < 200) {
+      const focused = await this.focused();
+      if (focused.startsWith(name)) return;
+      seen.push(focused);
+      await this.keys("Tab");
+    }
+    throw new Error(`Tab does not reach “${name}”; it went over ${[...new Set(seen)].join(" | ")}`);
+  }
+
+  /** Name of what has the focus. */
+  async focused(): Promise<string> {
+    return this.window.execute(() => {
+      const at = document.activeElement;
+      const label = at instanceof HTMLInputElement || at instanceof HTMLTextAreaElement ? at.labels?.[0]?.textContent : undefined;
+      return (at?.getAttribute("aria-label") ?? label ?? at?.textContent ?? "").trim();
+    });
+  }
+
+  /** Until something of this name takes the keys: a dialog or a field that is just opening. */
+  async focusIs(name: string): Promise<void> {
+    await until(`“${name}” has the focus`, async () => ((await this.focused()).startsWith(name) ? true : undefined));
+  }
+
+  /** Starts a session with the first agent, by keys alone. */
+  async begin(text: string): Promise<void> {
+    await this.keys("c");
+    await this.focusIs("First message");
+    await this.types(text);
+    await this.keys("Control", "Enter");
+    await until("the session is open", async () => ((await this.path()).startsWith("/sessions/") ? true : undefined));
+  }
+
+  /** The open card, once it takes an answer. */
+  async card(interruptId: RegExp): Promise<string> {
+    return until(`a card of ${String(interruptId)} takes an answer`, async () => {
+      const id = await this.window.execute(() => document.querySelector<HTMLElement>("[data-interrupt-card=open][data-armed=true]")?.dataset["interruptId"] ?? "");
+      return interruptId.test(id) ? this.window.execute(() => document.querySelector<HTMLElement>("[data-interrupt-card=open]")?.innerText ?? "") : undefined;
+    });
+  }
+
+  /** A session's log, by the window's own command. */
+  async log(session: string): Promise<Record<string, unknown>[]> {
+    return this.window.executeAsync((session: string, done: (payloads: Record<string, unknown>[]) => void) => {
+      const { invoke } = (globalThis as unknown as { __TAURI_INTERNALS__: { invoke: (command: string, payload: unknown) => Promise<{ payload: Record<string, unknown> }[]> } }).__TAURI_INTERNALS__;
+      void invoke("events", { sessionId: session, afterSeq: 0, limit: 500 }).then((rows) => done(rows.map((row) => row.payload)));
+    }, session);
   }
 
   /** Waits until the page says `text` anywhere. */

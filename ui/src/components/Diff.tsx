@@ -65,6 +65,8 @@ const atOnce = 2000;
 export function Diff({ lines, label = "Changes" }: { lines: readonly DiffLine[]; label?: string }) {
   const [shown, setShown] = useState(atFirst);
   const left = lines.length - shown;
+  // A text without places has no columns for them.
+  const [before, after] = [lines.some((line) => line.before !== null), lines.some((line) => line.after !== null)];
   return (
     // A scrolling region takes the focus, so that keys can scroll it.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -75,8 +77,8 @@ export function Diff({ lines, label = "Changes" }: { lines: readonly DiffLine[];
             // Lines repeat, so only its place tells one from another; they do not move, another text is another list.
             // oxlint-disable-next-line react/no-array-index-key
             <tr key={index} data-kind={line.kind}>
-              <td className={css.number}>{line.before}</td>
-              <td className={css.number}>{line.after}</td>
+              {before && <td className={css.number}>{line.before}</td>}
+              {after && <td className={css.number}>{line.after}</td>}
               <td className={css.sign} aria-hidden="true">
                 {sign[line.kind]}
               </td>

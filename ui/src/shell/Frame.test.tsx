@@ -23,7 +23,7 @@ describe("the rail", () => {
     );
     const rail = screen.getByRole("navigation", { name: "Main" });
     expect(within(rail).getByRole("link", { name: /^Inbox/ })).toHaveTextContent("Inbox1 waiting");
-    expect(document.title).toBe("1 waiting · Holdpoint");
+    expect(document.title).toBe("Holdpoint (1 waiting)");
     expect(within(within(rail).getByRole("region", { name: "Waiting for you" })).getByRole("link")).toHaveTextContent("Refund order 88123");
     expect(within(within(rail).getByRole("region", { name: "Running" })).getByRole("link")).toHaveTextContent("Weekly digest");
     expect(screen.getByRole("contentinfo")).toHaveTextContent("Engine running$0.42 today");

@@ -84,6 +84,6 @@ function useWindowActions(): void {
 function useTitle(): void {
   const waiting = useWaitingCount();
   useLayoutEffect(() => {
-    document.title = waiting === 0 ? "Holdpoint" : `${waiting} waiting · Holdpoint`;
+    document.title = waiting === 0 ? "Holdpoint" : `Holdpoint (${waiting} waiting)`;
   }, [waiting]);
 }

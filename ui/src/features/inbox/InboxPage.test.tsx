@@ -344,8 +344,8 @@ describe("the card", () => {
     };
     await open(fakeWith(ask("int_1", { message: "Run `files__edit_file`?", metadata })), "/inbox/sesn_1/int_1");
     const card = screen.getByRole("article");
-    expect(card).toHaveTextContent("files__edit_fileof mcp.files");
-    expect(card).toHaveTextContent("Its server calls it destructive.");
+    expect(card).toHaveTextContent("files__edit_fileon mcp.filesdestructive");
+    expect(within(card).getByText("destructive")).toHaveAttribute("title", "So its server says");
     expect(card).toHaveTextContent("2 more calls of this message are asked about after this one");
     const changes = screen.getByRole("region", { name: "Changes to no\u202etes.md" });
     expect(within(changes).getByText("removed:").closest("tr")).toHaveTextContent("<b>old</b>");

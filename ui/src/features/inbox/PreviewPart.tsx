@@ -50,10 +50,10 @@ export function ToolPart({ tool, risk, hasPreview }: { tool: Tool; risk: Risk | 
   return (
     <Box
       title={<Visible text={tool.name} />}
-      note={tool.server === null ? "would run with these arguments" : <>of <Visible text={tool.server} /></>}
-      chip={risk === "high" ? <Chip tone="danger">high risk</Chip> : undefined}
+      note={tool.server === null ? "would run with these arguments" : <>on <Visible text={tool.server} /></>}
+      chip={tool.hints !== null ? <Hints hints={tool.hints} /> : risk === "high" ? <Chip tone="danger">high risk</Chip> : undefined}
     >
-      <ToolFacts tool={tool} />
+      {tool.behind > 0 && <p className={css.behind}>{tool.behind === 1 ? "One more call of this message is" : `${tool.behind} more calls of this message are`} asked about after this one; none runs before.</p>}
       {derived === null ? tree : (
         <>
           <DerivedPart derived={derived} />
@@ -67,14 +67,13 @@ export function ToolPart({ tool, risk, hasPreview }: { tool: Tool; risk: Risk | 
   );
 }
 
-function ToolFacts({ tool }: { tool: Tool }) {
-  if (tool.hints === null && tool.behind === 0) return null;
-  return (
-    <p className={css.facts}>
-      {tool.hints !== null && <span>{tool.hints.length === 0 ? "Its server does not say what it may do." : `Its server calls it ${tool.hints.join(", ")}.`}</span>}
-      {tool.behind > 0 && <span>{tool.behind === 1 ? "One more call of this message is" : `${tool.behind} more calls of this message are`} asked about after this one; none runs before.</span>}
-    </p>
-  );
+function Hints({ hints }: { hints: string[] }) {
+  if (hints.length === 0) return <Chip title="Its server does not say what it may do">not marked</Chip>;
+  return hints.map((hint) => (
+    <Chip key={hint} tone={hint === "destructive" ? "danger" : "plain"} title="So its server says">
+      {hint}
+    </Chip>
+  ));
 }
 
 const filesAtFirst = 20;
