@@ -1,6 +1,7 @@
 //! Connections at run time (§10A): fetching tools and carrying calls to their servers.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use holdpoint_core::command::Command;
@@ -10,7 +11,9 @@ use holdpoint_core::state::Session;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, panicked};
+use crate::line::Line;
 use crate::runner::{ConnectorCall, ConnectorFailure};
+use crate::slot::Slot;
 
 /// The call as its server gets it: bound to connection and tool when it was requested (K-8).
 pub(crate) fn connector_call(session: &Session, id: &CallId) -> Option<ConnectorCall> {
@@ -57,11 +60,17 @@ impl Engine {
         }
     }
 
-    pub(crate) fn run_connector_call(&self, call: ConnectorCall, attempt: u32, token: CancellationToken) {
+    /// `asked`: its server's question was open before this engine started.
+    pub(crate) fn run_connector_call(&self, slot: &Arc<Slot>, call: ConnectorCall, asked: bool, token: CancellationToken) {
         let engine = self.clone();
+        let attempt = call.attempt;
+        let line = Arc::new(Line::new(engine.clone(), slot.clone(), call.call_id.clone(), attempt, token.clone()));
         self.inner.tasks.spawn(async move {
             let (session, id) = (call.session_id.clone(), call.call_id.clone());
-            let run = AssertUnwindSafe(engine.inner.connectors.call(call, token.clone())).catch_unwind();
+            if asked && line.until_answered().await.is_none() {
+                return;
+            }
+            let run = AssertUnwindSafe(engine.inner.connectors.call(call, line, token.clone())).catch_unwind();
             let result = tokio::select! {
                 () = token.cancelled() => return,
                 result = run => result.unwrap_or_else(|_| Err(broken())),

@@ -431,9 +431,10 @@ impl Engine {
                 self.run_model(model, deltas, token);
             }
             Effect::FetchTools { path, attempt } => self.run_fetch(slot.id.clone(), path.clone(), *attempt, token),
-            Effect::CallTool { call, attempt } => {
-                if let Some(call) = connector_call(session, call) {
-                    self.run_connector_call(call, *attempt, token);
+            Effect::CallTool { call, .. } => {
+                if let Some(sent) = connector_call(session, call) {
+                    let asked = !holdpoint_core::elicit::open(session, call).is_empty();
+                    self.run_connector_call(slot, sent, asked, token);
                 }
             }
             Effect::Spawn { call, attempt } => self.run_spawn(slot.id.clone(), call.clone(), *attempt, token),

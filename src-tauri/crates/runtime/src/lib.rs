@@ -7,6 +7,7 @@ pub mod clock;
 mod connect;
 mod delegate;
 pub mod engine;
+mod line;
 mod receipt;
 pub mod runner;
 mod slot;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use holdpoint_core::elicit::{Question, Reply};
 use holdpoint_core::event::WorkerRef;
 use holdpoint_core::id::{CallId, SessionId};
-use holdpoint_core::message::{ErrorInfo, LlmRequest, LlmResponse};
+use holdpoint_core::message::{ErrorInfo, LlmRequest, LlmResponse, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -135,12 +136,31 @@ pub struct ConnectorFailure {
     pub auth: Option<String>,
 }
 
+/// How far a running call is, in the server's words. Never stored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    pub progress: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// The way back to the session while a connector call runs.
+#[async_trait]
+pub trait CallLine: Send + Sync {
+    /// M-33: puts questions to a person. Returns what the server is told, in their order, once all are answered, however long that
+    /// takes. `None`: the call is over, nobody waits for an answer.
+    async fn ask(&self, questions: Vec<Question>) -> Option<Vec<Reply>>;
+    fn progress(&self, progress: Progress);
+}
+
 /// All connections of the configuration behind one door.
 #[async_trait]
 pub trait ConnectorRunner: Send + Sync {
     async fn list(&self, connection: String, cancel: CancellationToken) -> Result<Listing, ConnectorFailure>;
     /// When `cancel` fires the server is told, and what it answers is thrown away (C-4).
-    async fn call(&self, call: ConnectorCall, cancel: CancellationToken) -> Result<holdpoint_core::message::ToolResult, ConnectorFailure>;
+    async fn call(&self, call: ConnectorCall, line: Arc<dyn CallLine>, cancel: CancellationToken) -> Result<ToolResult, ConnectorFailure>;
 }
 
 /// No connections at all.
@@ -151,7 +171,12 @@ impl ConnectorRunner for NoConnectors {
     async fn list(&self, connection: String, _cancel: CancellationToken) -> Result<Listing, ConnectorFailure> {
         Err(unknown_connection(&connection))
     }
-    async fn call(&self, call: ConnectorCall, _cancel: CancellationToken) -> Result<holdpoint_core::message::ToolResult, ConnectorFailure> {
+    async fn call(
+        &self,
+        call: ConnectorCall,
+        _line: Arc<dyn CallLine>,
+        _cancel: CancellationToken,
+    ) -> Result<ToolResult, ConnectorFailure> {
         Err(unknown_connection(&call.connection))
     }
 }
