@@ -95,19 +95,51 @@ pub fn parse_entries(config: &AgentConfig) -> Result<Vec<Entry>, String> {
         .collect()
 }
 
+/// Reads `plugins` as entries of `mcp`: each server of a plugin under the settings of the plugin's entry (M-11, F-7).
+pub fn expand_plugins(config: &mut AgentConfig, engine: &EngineConfig) -> Result<(), String> {
+    let Some(plugins) = config.other.remove("plugins") else { return Ok(()) };
+    let mut list = match config.other.remove("mcp") {
+        None => Vec::new(),
+        Some(Value::Array(list)) => list,
+        Some(_) => return Err("mcp is a list of connections".to_owned()),
+    };
+    for plugin in plugins.as_array().ok_or("plugins is a list of plugins")? {
+        let named = plugin.get("path").or_else(|| plugin.get("id")).unwrap_or(plugin);
+        let servers = named.as_str().and_then(|path| engine.plugins.get(path));
+        let servers = servers.ok_or_else(|| format!("plugins names {named}, and the configuration has no such plugin"))?;
+        let settings: Map<String, Value> = plugin
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(key, _)| *key != "path" && *key != "id")
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        for path in servers {
+            let own = Map::from_iter([("path".to_owned(), json!(path))]);
+            list.push(if settings.is_empty() { json!(path) } else { own.into_iter().chain(settings.clone()).collect() });
+        }
+    }
+    if !list.is_empty() {
+        config.other.insert("mcp".to_owned(), Value::Array(list));
+    }
+    no_server_twice(config)
+}
+
+fn no_server_twice(config: &AgentConfig) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    let twice = parse_entries(config)?.into_iter().find(|entry| !seen.insert(entry.path.clone()));
+    twice.map_or(Ok(()), |entry| Err(format!("`{}` is named twice, by mcp or through plugins", entry.path)))
+}
+
 /// What a worker's config names must exist, and once only.
 pub fn check(config: &AgentConfig, engine: &EngineConfig) -> Result<(), String> {
     crate::deferred::check(config)?;
-    let mut seen = HashSet::new();
     for entry in parse_entries(config)? {
         if !engine.connections.contains_key(&entry.path) {
             return Err(format!("mcp names `{}`, and the configuration has no such connection", entry.path));
         }
-        if !seen.insert(entry.path.clone()) {
-            return Err(format!("mcp names `{}` twice", entry.path));
-        }
     }
-    Ok(())
+    no_server_twice(config)
 }
 
 /// Configs are checked before they are recorded, so nothing is lost here.
@@ -339,7 +371,7 @@ pub fn announcements(session: &Session, config: &AgentConfig, fetches: &Fetches)
     let tools = catalogue(session, config, fetches);
     let line = |entry: Entry| {
         let fetch = fetch(session, fetches, &entry.path)?;
-        let name = entry.path.strip_prefix("mcp.").unwrap_or(&entry.path);
+        let name = entry.path.rsplit('.').next().unwrap_or(&entry.path);
         let mut told = Map::from_iter([("mcp_server".to_owned(), json!(name))]);
         if fetch.failed {
             let all = if setting("mcp_tool_sync_failure") == Some("silent") { SyncFailure::Silent } else { SyncFailure::Warn };

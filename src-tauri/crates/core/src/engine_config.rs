@@ -10,8 +10,10 @@ use crate::money::Money;
 pub struct EngineConfig {
     pub agents: BTreeMap<String, AgentSpec>,
     pub llms: BTreeMap<String, LlmBlock>,
-    /// By path, `mcp.<id>`.
+    /// By path, `mcp.<id>` or `plugin.<id>.mcp.<server>`.
     pub connections: BTreeMap<String, ConnectionSpec>,
+    /// The connections of each plugin, by its path `plugin.<id>`.
+    pub plugins: BTreeMap<String, Vec<String>>,
     pub max_subagent_depth: u32,
     pub session_budget: Option<Money>,
     pub tenant_budget: Option<Money>,

@@ -88,7 +88,8 @@ pub fn parse(value: &Value, session: &Session, decision: &Decision, config: &Eng
 }
 
 fn parse_agent(value: &Value, config: &EngineConfig) -> Result<AgentConfig, String> {
-    let agent: AgentConfig = parse_as(value, "agent")?;
+    let mut agent: AgentConfig = parse_as(value, "agent")?;
+    crate::connector::expand_plugins(&mut agent, config).map_err(|problem| format!("agent.{problem}"))?;
     if let Some(tool) = agent.tools.iter().flatten().find(|tool| tool.handler == Some(Handler::Server)) {
         return Err(format!("tool `{}` declares handler \"server\", which is the engine's own", tool.name));
     }

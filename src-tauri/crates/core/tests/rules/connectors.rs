@@ -216,6 +216,54 @@ fn a_worker_may_ask_for_the_tools_again_m6() {
     assert_eq!(story.turn(), None, "C-33: the turn does not wait for it to end");
 }
 
+// ---- plugins
+
+/// A worker's answer to its first question: the agent, with these keys more.
+fn configured(more: Value) -> Story {
+    let mut story = Story::helper();
+    for path in ["plugin.p.mcp.a", "plugin.p.mcp.b"] {
+        story.config.connections.insert(path.into(), ConnectionSpec::default());
+    }
+    story.config.plugins.insert("plugin.p".into(), vec!["plugin.p.mcp.a".into(), "plugin.p.mcp.b".into()]);
+    story.says("t", "go");
+    let mut agent = story.asked()["proposed"]["agent"].clone();
+    for (key, value) in more.as_object().into_iter().flatten() {
+        agent[key] = value.clone();
+    }
+    story.answers(json!({"agent": agent}));
+    story
+}
+
+#[test]
+fn a_plugin_of_a_workers_config_is_all_its_servers_m3_m11_p22() {
+    let mut story = configured(json!({"plugins": [{"path": "plugin.p", "approve": "always"}]}));
+    let asked: Vec<Value> = story.all("connector.sync.requested").iter().map(|event| event["path"].clone()).collect();
+    assert_eq!(asked, ["plugin.p.mcp.a", "plugin.p.mcp.b"]);
+    for (path, tool) in [("plugin.p.mcp.a", "one"), ("plugin.p.mcp.b", "two")] {
+        let tools = vec![json!({"name": tool})];
+        story.does(Command::Fetched { path: path.into(), attempt: 1, tools, instructions: None }).expect("taken");
+    }
+    story.settles_down();
+    assert!(story.requested_texts()[0].contains(r#"{"mcp_server":"b","tools":1}"#), "M-7");
+    story.replies(calls(&[("c", "two", "{}")]));
+    story.settles_down();
+    assert_eq!(story.open_interrupts(), ["mcp-approve:c"], "M-11: the entry applies to each of its servers");
+}
+
+#[test]
+fn a_plugin_that_is_not_there_or_a_server_named_twice_is_malformed_f7_p7() {
+    for (more, wanted) in [
+        (json!({"plugins": ["plugin.q"]}), "plugins names \"plugin.q\""),
+        (json!({"plugins": "plugin.p"}), "plugins is a list"),
+        (json!({"plugins": ["plugin.p"], "mcp": ["plugin.p.mcp.b"]}), "`plugin.p.mcp.b` is named twice"),
+    ] {
+        let story = configured(more);
+        let error = &story.last("decision.errored")["error"];
+        assert_eq!(error["code"], "invalid_response");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(wanted)), "{error}");
+    }
+}
+
 // ---- approval
 
 #[test]
