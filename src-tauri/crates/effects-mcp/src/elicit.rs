@@ -100,7 +100,10 @@ impl Calls {
     /// A question that came while the server works, and the answer to it.
     pub async fn asked(self: &Arc<Self>, question: Question) -> Result<Reply, ErrorData> {
         let Some((line, asking)) = self.whose() else {
-            return Err(ErrorData::internal_error("nobody can tell which call this question belongs to: ask during one call at a time", None));
+            return Err(ErrorData::internal_error(
+                "nobody can tell which call this question belongs to: ask during one call at a time",
+                None,
+            ));
         };
         let replies = line.ask(vec![question]).await;
         drop(asking);
@@ -136,7 +139,9 @@ pub fn question(params: &Value) -> Result<Question, ErrorData> {
     let invalid = |why: &str| ErrorData::invalid_params(why.to_owned(), None);
     let message = params["message"].as_str().ok_or_else(|| invalid("`message` is missing"))?.to_owned();
     let ask = match params["mode"].as_str().unwrap_or("form") {
-        "form" => Ask::Form(params.get("requestedSchema").filter(|s| s.is_object()).ok_or_else(|| invalid("`requestedSchema` is missing"))?.clone()),
+        "form" => Ask::Form(
+            params.get("requestedSchema").filter(|s| s.is_object()).ok_or_else(|| invalid("`requestedSchema` is missing"))?.clone(),
+        ),
         "url" => {
             let url = params["url"].as_str().ok_or_else(|| invalid("`url` is missing"))?;
             let is_page = ["https://", "http://"].iter().any(|scheme| url.to_ascii_lowercase().starts_with(scheme));

@@ -29,7 +29,8 @@ impl Engine {
 
 impl ClientHandler for Engine {
     fn get_info(&self) -> ClientConfig {
-        let both = ElicitationCapability::new().with_form(FormElicitationCapability::default()).with_url(UrlElicitationCapability::default());
+        let both =
+            ElicitationCapability::new().with_form(FormElicitationCapability::default()).with_url(UrlElicitationCapability::default());
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(both);
         ClientConfig::new(capabilities, Implementation::new("holdpoint", env!("CARGO_PKG_VERSION")))

@@ -1,5 +1,7 @@
 //! Local servers (M-31, M-32): a small scripted one of either era, and the reference servers.
 
+mod line;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,6 +9,8 @@ use holdpoint_effects_mcp::{Connectors, Endpoint};
 use holdpoint_runtime::runner::{ConnectorCall, ConnectorRunner};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use line::Line;
 
 struct Server {
     connectors: Connectors,
@@ -82,7 +86,7 @@ async fn both_eras_list_all_pages_and_answer_calls_m6_m8() {
         assert_eq!(names, ["echo", "env", "die", "wait", "refuse"], "{mode}");
         assert_eq!(listing.tools[0]["annotations"], json!({"readOnlyHint": true}), "{mode}");
         assert_eq!(listing.instructions.as_deref(), Some("Be brief."), "{mode}");
-        let result = server.connectors.call(call("echo", json!({"a": [1, "ü"]})), never()).await.expect("a result");
+        let result = server.connectors.call(call("echo", json!({"a": [1, "ü"]})), Line::silent(), never()).await.expect("a result");
         assert_eq!(result.content, [json!({"type": "text", "text": "{\"a\":[1,\"ü\"]}"})], "{mode}");
         server.connectors.close().await;
         server.until_noted(json!({"closed": true})).await;
@@ -92,7 +96,7 @@ async fn both_eras_list_all_pages_and_answer_calls_m6_m8() {
 #[tokio::test]
 async fn a_server_gets_path_home_and_env_only_m32() {
     let server = Server::small("legacy");
-    let result = server.connectors.call(call("env", json!({})), never()).await.expect("a result");
+    let result = server.connectors.call(call("env", json!({})), Line::silent(), never()).await.expect("a result");
     let seen: Value = serde_json::from_str(result.content[0]["text"].as_str().expect("text")).expect("JSON");
     let mut names: Vec<&String> = seen.as_object().expect("variables").keys().collect();
     names.sort();
@@ -103,10 +107,10 @@ async fn a_server_gets_path_home_and_env_only_m32() {
 #[tokio::test]
 async fn a_server_that_ends_during_a_call_is_retryable_and_starts_anew_m32() {
     let server = Server::small("legacy");
-    let failed = server.connectors.call(call("die", json!({})), never()).await.expect_err("it dies");
+    let failed = server.connectors.call(call("die", json!({})), Line::silent(), never()).await.expect_err("it dies");
     assert_eq!((failed.failure.error.code.as_str(), failed.failure.retryable), ("provider_error", true));
     assert_eq!(failed.failure.error.message, "the server of mcp.one ended while it was needed");
-    let again = server.connectors.call(call("echo", json!({})), never()).await.expect("a new process answers");
+    let again = server.connectors.call(call("echo", json!({})), Line::silent(), never()).await.expect("a new process answers");
     assert_eq!(again.content[0]["text"], "{}");
 }
 
@@ -116,20 +120,20 @@ async fn a_cancelled_call_is_told_to_the_server_c4() {
     let cancel = never();
     let running = tokio::spawn({
         let (connectors, cancel) = (server.connectors.clone(), cancel.clone());
-        async move { connectors.call(call("wait", json!({})), cancel).await }
+        async move { connectors.call(call("wait", json!({})), Line::silent(), cancel).await }
     });
     server.until_noted(json!({"call": "wait", "arguments": {}})).await;
     cancel.cancel();
     assert!(running.await.expect("no panic").is_err());
     server.until_noted(json!({"cancelled": true})).await;
-    let other = server.connectors.call(call("echo", json!({})), never()).await;
+    let other = server.connectors.call(call("echo", json!({})), Line::silent(), never()).await;
     assert!(other.is_ok(), "the connection goes on");
 }
 
 #[tokio::test]
 async fn a_refusal_of_the_server_is_final_k14() {
     let server = Server::small("legacy");
-    let failed = server.connectors.call(call("refuse", json!({})), never()).await.expect_err("refused");
+    let failed = server.connectors.call(call("refuse", json!({})), Line::silent(), never()).await.expect_err("refused");
     assert_eq!((failed.failure.error.message.as_str(), failed.failure.retryable), ("mcp.one: no such thing", false));
 }
 
@@ -152,7 +156,8 @@ async fn the_filesystem_server_writes_and_marks_what_is_destructive_m4() {
     let write = listing.tools.iter().find(|tool| tool["name"] == "write_file").expect("write_file");
     assert_eq!(write["annotations"]["destructiveHint"], true);
     let file = root.join("note.txt");
-    let result = server.call(call("write_file", json!({"path": file, "content": "exactly this"})), never()).await.expect("written");
+    let result =
+        server.call(call("write_file", json!({"path": file, "content": "exactly this"})), Line::silent(), never()).await.expect("written");
     assert_ne!(result.is_error, Some(true));
     assert_eq!(std::fs::read_to_string(file).expect("the file"), "exactly this");
     server.close().await;
@@ -161,7 +166,7 @@ async fn the_filesystem_server_writes_and_marks_what_is_destructive_m4() {
 #[tokio::test]
 async fn the_everything_server_adds_up_m8() {
     let server = reference("mcp-server-everything", &["stdio"]);
-    let result = server.call(call("get-sum", json!({"a": 2, "b": 40})), never()).await.expect("a sum");
+    let result = server.call(call("get-sum", json!({"a": 2, "b": 40})), Line::silent(), never()).await.expect("a sum");
     assert_eq!(result.content, [json!({"type": "text", "text": "The sum of 2 and 40 is 42."})]);
     server.close().await;
 }
