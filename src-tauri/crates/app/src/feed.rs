@@ -224,6 +224,11 @@ impl Reader {
     fn delta(&mut self, delta: &Value) {
         let text = |key: &str| delta[key].as_str().map(str::to_owned);
         let (Some(session_id), Some(call_id)) = (text("session_id"), text("call_id")) else { return };
+        if let Some(progress) = delta["progress"].as_f64() {
+            let (seq, total, message) = (Seq(delta["seq"].as_u64().unwrap_or_default()), delta["total"].as_f64(), text("message"));
+            self.ready.push_back(Frame::Progress { session_id, call_id, seq, progress, total, message });
+            return;
+        }
         let (shown, reasoning) = (text("text"), text("reasoning"));
         if shown.is_some() || reasoning.is_some() {
             let seq = Seq(delta["seq"].as_u64().unwrap_or_default());

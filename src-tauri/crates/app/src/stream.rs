@@ -25,7 +25,7 @@ pub struct From {
 pub enum Item {
     /// A stored event: its seq and envelope.
     Event { seq: u64, envelope: Value },
-    /// E-8: never stored, without a seq of the session.
+    /// E-8: never stored, without a seq of the session. Its kind is in `type`.
     Delta(Value),
 }
 
@@ -227,10 +227,10 @@ impl Reader {
     fn order_deltas(&mut self, payload: &Value) {
         let Some(id) = payload["id"].as_str() else { return };
         match payload["type"].as_str() {
-            Some("llm.call.dispatched") => {
+            Some("llm.call.dispatched" | "tool.call.dispatched") => {
                 self.ended_calls.remove(id);
             }
-            Some("llm.call.completed" | "llm.call.errored" | "call.voided") => {
+            Some("llm.call.completed" | "llm.call.errored" | "tool.call.completed" | "tool.call.errored" | "call.voided") => {
                 self.show_deltas(Some(id));
                 self.ended_calls.insert(id.to_owned());
             }

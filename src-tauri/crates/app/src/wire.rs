@@ -231,6 +231,15 @@ pub enum Frame {
         text: Option<String>,
         reasoning: Option<String>,
     },
+    /// How far a tool call under way is, as its server tells it. Lossy, and forgotten with the call.
+    Progress {
+        session_id: String,
+        call_id: String,
+        seq: Seq,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    },
     Engine {
         engine: EngineStatus,
     },

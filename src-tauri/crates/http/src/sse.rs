@@ -39,7 +39,7 @@ pub(crate) fn session_items(items: impl Stream<Item = Item> + Send + 'static) ->
             let kind = envelope["payload"]["type"].as_str().unwrap_or("message").to_owned();
             data(Event::default().id(seq.to_string()).event(kind), &envelope)
         }
-        Item::Delta(frame) => data(Event::default().event("llm.token.delta"), &frame),
+        Item::Delta(frame) => data(Event::default().event(frame["type"].as_str().unwrap_or("message")), &frame),
     }))
 }
 

@@ -2,6 +2,7 @@
 //! hash of what was printed goes with it (I-91).
 
 use holdpoint_core::answer::{default_pair, options};
+use holdpoint_core::elicit::mode;
 use holdpoint_core::json::shown_hash;
 use serde_json::{Value, json};
 
@@ -79,8 +80,27 @@ async fn answer(resume: Resume) -> Result<u8, Ended> {
 
 fn print_question(asked: &Value, offered: &[Value]) {
     say!("{}", question(asked));
+    let payload = &asked["payload"];
+    if let (Some("url"), metadata) = (mode(Some(payload)), &payload["metadata"]) {
+        say!("  on {}: {}", word(&metadata["host"]), word(&metadata["url"])); // M-33
+    }
+    for (name, field) in payload["responseSchema"]["properties"].as_object().into_iter().flatten() {
+        let required = payload["responseSchema"]["required"].as_array().is_some_and(|list| list.contains(&json!(name)));
+        say!("  {name}: {}{}", kind(field), if required { ", required" } else { "" });
+    }
     for (index, option) in offered.iter().enumerate() {
         say!("  {}. {}", index + 1, word(&option["label"]));
+    }
+}
+
+/// What a field of a form takes, in a few words.
+fn kind(field: &Value) -> String {
+    let listed = |values: &Value| values.as_array().map(|list| list.iter().map(word).collect::<Vec<_>>().join(" | "));
+    let titled = |all: &Value| all.as_array().map(|list| list.iter().map(|one| word(&one["const"])).collect::<Vec<_>>().join(" | "));
+    let what = listed(&field["enum"]).or_else(|| titled(&field["oneOf"])).unwrap_or_else(|| word(&field["type"]));
+    match field["description"].as_str().or(field["title"].as_str()) {
+        Some(about) => format!("{what} ({about})"),
+        None => what,
     }
 }
 

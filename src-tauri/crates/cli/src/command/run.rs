@@ -78,6 +78,9 @@ impl Follow<'_> {
         while let Some((kind, frame)) = frames.next().await {
             if kind == "llm.token.delta" {
                 self.delta(&frame);
+            }
+            // What is not in the log is shown live or not at all.
+            if !frame["payload"].is_object() {
                 continue;
             }
             self.show(&frame);
@@ -141,7 +144,8 @@ impl Follow<'_> {
         if state["status"] != "interrupted" {
             return Ok(None);
         }
-        tell!("answer with: holdpoint interrupts resume {} {} --option …", self.session, output::word(&payload["interrupt_id"]));
+        let how = if payload["payload"]["responseSchema"].is_object() { "--json" } else { "--option" };
+        tell!("answer with: holdpoint interrupts resume {} {} {how} …", self.session, output::word(&payload["interrupt_id"]));
         Ok(Some(PAUSED))
     }
 }

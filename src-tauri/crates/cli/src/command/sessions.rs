@@ -55,8 +55,8 @@ async fn events(guest: &Guest, id: &str, after: u64, follow: bool, format: Event
     if follow {
         let path = format!("/api/admin/sessions/{id}/events/stream");
         let mut frames = guest.stream(&path, &[("after_seq", after.to_string())]).await?;
-        while let Some((kind, envelope)) = frames.next().await {
-            if kind != "llm.token.delta" {
+        while let Some((_, envelope)) = frames.next().await {
+            if envelope["payload"].is_object() {
                 output::event(format, &envelope);
             }
         }
