@@ -1,5 +1,6 @@
-//! Without authentication only pages and programs of this machine may speak to the engine (H-6, Q-39): a web page from elsewhere
-//! cannot reach it by a name that resolves to loopback, nor by a plain request.
+//! Without authentication only programs of this machine and the engine's own pages may speak to it (H-6, Q-39): no other web page
+//! can, neither by a name that resolves to loopback nor by a plain request. That the page too comes from this machine, from another
+//! port, makes it none of ours: whatever serves there would act as operator.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
@@ -24,12 +25,13 @@ pub(crate) async fn local_only(request: Request, next: Next) -> Response {
 
 fn foreign(headers: &HeaderMap, authority: Option<&str>) -> Option<&'static str> {
     let text = |name: header::HeaderName| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));
-    let mut hosts = text(header::HOST).chain(authority).peekable();
-    if hosts.peek().is_none() || !hosts.all(|host| is_loopback(host_of(host))) {
+    let hosts: Vec<&str> = text(header::HOST).chain(authority).collect();
+    if hosts.is_empty() || !hosts.iter().all(|host| is_loopback(host_of(host))) {
         return Some("foreign Host");
     }
-    let local = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| is_loopback(host_of(host)));
-    if text(header::ORIGIN).all(local) { None } else { Some("foreign Origin") }
+    // A page of this very address: its origin is what the request asks for, port included.
+    let own = |origin: &str| origin.strip_prefix("http://").is_some_and(|page| hosts.iter().all(|host| host.eq_ignore_ascii_case(page)));
+    if text(header::ORIGIN).all(own) { None } else { Some("foreign Origin") }
 }
 
 /// Without the port. What is no host with a port is no host at all: `127.0.0.1:80.evil.example` is not of this machine.
@@ -84,10 +86,23 @@ mod tests {
             assert_eq!(verdict(Some(host), None), Some("foreign Host"), "{host}");
         }
         assert_eq!(verdict(None, None), Some("foreign Host"), "no Host at all");
-        for origin in ["http://127.0.0.1:8080", "http://localhost:5173", "tauri://localhost", "http://[::1]:1"] {
-            assert_eq!(verdict(Some("127.0.0.1:8080"), Some(origin)), None, "{origin}");
+        for (host, origin) in [
+            ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("localhost:8080", "http://localhost:8080"),
+            ("[::1]:8080", "http://[::1]:8080"),
+            ("localhost", "http://localhost"),
+        ] {
+            assert_eq!(verdict(Some(host), Some(origin)), None, "{origin} asks {host}");
         }
         for origin in [
+            "http://127.0.0.1:8081",
+            "http://127.0.0.1",
+            "http://localhost:5173",
+            "http://localhost:8080",
+            "http://[::1]:8080",
+            "https://127.0.0.1:8080",
+            "tauri://localhost",
+            "",
             "http://evil.example",
             "null",
             "https://localhost.evil.example",

@@ -190,11 +190,50 @@ async fn keys_are_made_shown_once_and_revoked_h3_q35() {
 async fn without_authentication_only_this_machine_is_answered_h6_q39() {
     let engine = Engine::start(false).await;
     assert_eq!(engine.call(Method::GET, "/api/admin/keys", None, None).await.0, 200, "B-7: everybody is operator");
-    for (header, value, status) in [("host", "evil.example", 403), ("origin", "http://evil.example", 403), ("origin", &*engine.base, 200)] {
-        let url = format!("{}/api/admin/sessions", engine.base);
-        let response = engine.http.get(url).header(header, value).send().await.expect("the engine answers");
-        assert_eq!(response.status().as_u16(), status, "{header}: {value}");
+    let port = engine.base.rsplit(':').next().expect("the address ends with the port");
+    let rebound = format!("rebound.example:{port}");
+    for (header, value, status) in [
+        ("host", "evil.example", 403),
+        ("host", &*rebound, 403),
+        ("origin", "http://evil.example", 403),
+        ("origin", "null", 403),
+        ("origin", "http://127.0.0.1:1", 403),
+        ("origin", "http://localhost:5173", 403),
+        ("origin", &*engine.base, 200),
+    ] {
+        for path in ["/health", "/api/admin/sessions", "/api/desktop/feed", "/api/nothing"] {
+            let status = if status == 200 && path == "/api/nothing" { 404 } else { status };
+            let response =
+                engine.http.get(format!("{}{path}", engine.base)).header(header, value).send().await.expect("the engine answers");
+            assert_eq!(response.status().as_u16(), status, "{path} with {header}: {value}");
+        }
     }
+}
+
+#[tokio::test]
+async fn a_page_on_another_port_starts_nothing_without_authentication_h6_q39_q53() {
+    let engine = Engine::start(false).await;
+    let input = json!({"input": {"type": "client.message", "agent_id": "talker", "message": {"role": "user", "content": "hi"}}});
+    let url = format!("{}/api/client/sessions/input", engine.base);
+    // What a browser sends for a page without asking the engine first: the text is JSON all the same.
+    let plain = |origin: &str| {
+        let request = engine.http.post(&url).header("origin", origin.to_owned()).header("content-type", "text/plain");
+        request.body(input.to_string()).send()
+    };
+    for origin in ["http://127.0.0.1:1", "http://localhost:3000", "null"] {
+        let response = plain(origin).await.expect("the engine answers");
+        assert_eq!(response.status().as_u16(), 403, "{origin}");
+        assert!(!response.headers().contains_key("access-control-allow-origin"), "{origin}: nor may it read the refusal");
+        let asked = engine.http.request(Method::OPTIONS, &url).header("origin", origin).header("access-control-request-method", "POST");
+        let asked = asked.send().await.expect("the engine answers");
+        assert_eq!((asked.status().as_u16(), asked.headers().contains_key("access-control-allow-origin")), (403, false), "{origin}");
+    }
+    assert_eq!(engine.call(Method::GET, "/api/admin/sessions", None, None).await.1["items"], json!([]), "nothing was started");
+    assert_eq!(plain(&engine.base).await.expect("the engine answers").status().as_u16(), 202, "its own page may");
+}
+
+#[tokio::test]
+async fn without_authentication_it_listens_on_loopback_only_h6() {
     let open = bind(&Settings { host: "0.0.0.0".into(), port: 0, auth: false }).await;
     assert!(matches!(open, Err(ServeError::OpenToAll(_))), "H-6");
 }
