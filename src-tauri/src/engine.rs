@@ -38,7 +38,7 @@ fn options() -> Result<Options, StartError> {
     };
     let db = std::env::var_os("HOLDPOINT_DB").map(PathBuf::from);
     let api_key = std::env::var("HOLDPOINT_API_KEY").ok();
-    Ok(Options { config, db, api_key, lenient: true, keyring: true, ..Options::default() })
+    Ok(Options { config, db, api_key, lenient: true, ..Options::default() })
 }
 
 /// The window works without the API, so a failure here is shown in the app's status and stops nothing.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use holdpoint_core::engine_config::LlmKind;
 use holdpoint_core::id::SessionId;
 use holdpoint_core::message::{ErrorCode, ErrorInfo};
-use holdpoint_effects_mcp::{Connectors, Endpoint};
+use holdpoint_effects_mcp::{Auth, Connectors, Credentials, Endpoint, OauthSettings};
 use holdpoint_effects_model::{ModelBlock, Models, Script, ScriptError, Secret};
 use holdpoint_effects_worker::{WorkerBlock, Workers};
 use holdpoint_runtime::runner::{DecisionCall, DeltaSink, Failure, ModelCall, ModelFailure, ModelReply, ModelRunner, WorkerRunner};
@@ -45,8 +45,9 @@ struct Current {
 
 impl Effects {
     /// `lenient`: a broken script is a problem of its agents, not of the engine.
-    pub fn new(config: &Config, lenient: bool) -> Result<Self, EffectsError> {
-        let effects = Self { current: RwLock::new(build(config, lenient)?), connectors: Connectors::default(), store: OnceLock::new() };
+    pub fn new(config: &Config, lenient: bool, credentials: Credentials) -> Result<Self, EffectsError> {
+        let connectors = Connectors::new(credentials);
+        let effects = Self { current: RwLock::new(build(config, lenient)?), connectors, store: OnceLock::new() };
         effects.connectors.replace(endpoints(&config.connections));
         Ok(effects)
     }
@@ -112,12 +113,18 @@ fn endpoints(settings: &BTreeMap<String, ConnectionSettings>) -> impl Iterator<I
     settings.iter().map(|(path, settings)| {
         let endpoint = match settings.clone() {
             ConnectionSettings::Stdio { command, env, cwd } => Endpoint::Stdio { command, env, cwd: Some(cwd) },
-            ConnectionSettings::Http { url, auth, header } => {
-                Endpoint::Http { url, token: env(&token_name(path)).filter(|_| auth), header }
+            ConnectionSettings::Http { url, auth, header, scopes, client_id_env, client_secret_env } => {
+                let token = env(&token_name(path)).filter(|_| matches!(auth, Auth::Ask | Auth::Token));
+                Endpoint::Http { url, auth, token, header, oauth: oauth(scopes, client_id_env, client_secret_env) }
             }
         };
         (path.clone(), endpoint)
     })
+}
+
+fn oauth(scopes: Vec<String>, id: Option<String>, secret: Option<String>) -> OauthSettings {
+    let missing = id.iter().chain(&secret).find(|name| env(name).is_none()).cloned();
+    OauthSettings { scopes, client_id: id.and_then(|name| env(&name)), client_secret: secret.and_then(|name| env(&name)), missing }
 }
 
 /// M-2: `HOLDPOINT_MCP_TOKEN_<ID>`; a variable's name has no `-`.

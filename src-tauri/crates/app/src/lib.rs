@@ -7,6 +7,7 @@ pub mod api;
 mod blobs;
 pub mod caller;
 pub mod config;
+mod connections;
 mod effects;
 pub mod error;
 mod feed;
@@ -29,6 +30,8 @@ use std::time::SystemTime;
 
 use holdpoint_core::id::{IdGen, SessionId};
 use holdpoint_core::time::Millis;
+pub use holdpoint_effects_mcp::Vault;
+use holdpoint_effects_mcp::{Credentials, FileVault};
 use holdpoint_runtime::engine::Engine;
 use holdpoint_store::{Store, StoreError};
 use tokio::sync::watch;
@@ -54,8 +57,8 @@ pub struct Options {
     pub lenient: bool,
     /// Without a window: sessions that machines submit go on without what only a person could authorize (M-22).
     pub headless: bool,
-    /// Credentials go to the keyring of the operating system where there is one; else to a file beside the database.
-    pub keyring: bool,
+    /// Where credentials of connections lie. Unset: in a file beside the database that only this user reads.
+    pub vault: Option<Arc<dyn Vault>>,
 }
 
 /// Why an engine did not start.
@@ -117,7 +120,8 @@ impl App {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| OpenError::Folder { path: folder.to_owned(), error })?;
         }
-        let effects = Arc::new(Effects::new(&loaded.config, options.lenient)?);
+        let vault = options.vault.clone().unwrap_or_else(|| Arc::new(FileVault::new(paths::credentials_file(&path))));
+        let effects = Arc::new(Effects::new(&loaded.config, options.lenient, Credentials::new(vault))?);
         let store_error = |error| OpenError::Store { path: path.clone(), error };
         let store = Store::open(&path).map_err(store_error)?;
         let secret = match secret_from_env() {
@@ -150,7 +154,9 @@ impl App {
         app.publish(None).await?;
         app.start_held_answers();
         app.start_config_watch();
+        app.start_connection_watch();
         app.check_workers();
+        app.settle_connections();
         Ok(app)
     }
 
@@ -221,6 +227,7 @@ impl App {
             }
             self.inner.engine.set_config(Arc::new(next.config.engine.clone()));
             self.check_workers();
+            self.settle_connections();
         }
         *self.inner.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
         self.inner.config_changed.send_modify(|count| *count += 1);

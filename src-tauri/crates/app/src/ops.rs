@@ -18,6 +18,9 @@
 //! interrupt_thread(command_id, session_id, thread_session_id, reason) -> ()        empty reason: the default sentence
 //! save_draft(Draft) / delete_draft(key)              -> ()
 //! save_settings(Json)                                -> ()
+//! connections()                                      -> Vec<ConnectionRow>
+//! authorize_connection(path)                         -> AuthorizationLink          for the system browser
+//! set_connection_token(path, token) / forget_connection(path) -> ()
 //! snooze(Snoozed) / unsnooze(session_id, interrupt_id) -> ()
 //! ```
 //!
@@ -73,6 +76,7 @@ impl App {
             config_error: loaded.error.clone(),
             db_path: self.db_path().display().to_string(),
             agents: self.agent_rows(),
+            connections: self.connection_rows(),
             settings: settings_or_empty(store.settings()?),
             drafts,
             scheduled: self.held()?,
@@ -280,7 +284,7 @@ impl App {
     }
 
     pub(crate) fn config_frame(&self) -> Frame {
-        Frame::Config { agents: self.agent_rows(), config_error: self.loaded().error.clone() }
+        Frame::Config { agents: self.agent_rows(), connections: self.connection_rows(), config_error: self.loaded().error.clone() }
     }
 
     fn scripted_blocks(&self) -> Vec<String> {

@@ -30,6 +30,13 @@ pub fn operator_file(db: &Path) -> PathBuf {
     name.into()
 }
 
+/// Credentials of connections, where no keyring takes them (M-2).
+pub fn credentials_file(db: &Path) -> PathBuf {
+    let mut name = db.as_os_str().to_owned();
+    name.push(".credentials");
+    name.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

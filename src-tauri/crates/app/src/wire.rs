@@ -173,6 +173,7 @@ pub struct Bootstrap {
     pub config_error: Option<String>,
     pub db_path: String,
     pub agents: Vec<AgentRow>,
+    pub connections: Vec<ConnectionRow>,
     pub settings: Json,
     /// Every saved draft: key → value.
     pub drafts: Vec<Draft>,
@@ -251,8 +252,36 @@ pub enum Frame {
     },
     Config {
         agents: Vec<AgentRow>,
+        connections: Vec<ConnectionRow>,
         config_error: Option<String>,
     },
+}
+
+/// A connection to an MCP server, and how it stands with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type)]
+pub struct ConnectionRow {
+    /// `mcp.<id>` or `plugin.<id>.mcp.<server>`.
+    pub path: String,
+    /// The server's address, or the command that is it.
+    pub server: String,
+    /// `ask` (the server says what it wants) | `token` | `oauth` | `none`. Null: a local server.
+    pub auth: Option<String>,
+    /// What is shown to it: `token` | `oauth` | `environment` (its token stands in a variable). Null: nothing.
+    pub credential: Option<String>,
+    /// `never_authorized` | `reauthorize` | `token_rejected`, when only a person can help (M-21).
+    pub needs: Option<String>,
+    /// A person is giving the authorization in a browser.
+    pub waiting: bool,
+    /// Why the last authorization was not given, or what else is wrong.
+    pub problem: Option<String>,
+}
+
+/// Where a person authorizes a connection (M-23). Made when it is shown, and good for ten minutes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type)]
+pub struct AuthorizationLink {
+    pub url: String,
+    /// Of that address, to be shown before it is opened.
+    pub host: String,
 }
 
 /// One thread of a session: the session itself or a delegate at any depth, in the order of their making.

@@ -20,19 +20,26 @@ pub fn unusable(path: &str, why: impl std::fmt::Display) -> ConnectorFailure {
     failure(ErrorCode::ProviderError, format!("{path}: {why}"), false)
 }
 
-/// M-21, as far as nobody can renew a token: who has none must bring one, who has one brought the wrong one.
-fn unauthorized(path: &str, has_token: bool) -> ConnectorFailure {
-    let (auth, message) = if has_token {
-        ("token_rejected", format!("{path} refuses the token it was given"))
-    } else {
-        ("never_authorized", format!("{path} asks for authorization, and no token is set for it"))
+/// M-21: only a person can help. `case` is what became of the credential; `None`: the configuration says that none is to be shown.
+fn unauthorized(path: &str, case: Option<&str>) -> ConnectorFailure {
+    let what = match case {
+        Some("never_authorized") => "nobody has authorized it yet",
+        Some("reauthorize") => "the authorization it had is over and could not be renewed",
+        Some(_) => "it refuses the token it was given",
+        None => "the configuration says `auth = \"none\"`",
     };
-    ConnectorFailure { auth: Some(auth.to_owned()), ..failure(ErrorCode::ProviderError, message, false) }
+    let message = format!("{path} needs authorization: {what}");
+    ConnectorFailure { auth: case.map(str::to_owned), ..failure(ErrorCode::ProviderError, message, false) }
 }
 
-pub fn of_start(path: &str, error: &ClientInitializeError, has_token: bool) -> ConnectorFailure {
+/// The credential could not be looked at or renewed for a reason that may pass.
+pub fn of_credential(path: &str, error: &(dyn std::error::Error + 'static)) -> ConnectorFailure {
+    failure(ErrorCode::ProviderError, format!("the authorization of {path} cannot be renewed now: {}", chain(error)), true)
+}
+
+pub fn of_start(path: &str, error: &ClientInitializeError, case: Option<&str>) -> ConnectorFailure {
     if error.is_authorization_required() || error.auth_challenge().is_some() {
-        return unauthorized(path, has_token);
+        return unauthorized(path, case);
     }
     let retryable = matches!(error, ClientInitializeError::TransportError { .. } | ClientInitializeError::ConnectionClosed(_));
     of_status(path, error).unwrap_or_else(|| {
@@ -40,9 +47,9 @@ pub fn of_start(path: &str, error: &ClientInitializeError, has_token: bool) -> C
     })
 }
 
-pub fn of_request(path: &str, error: &ServiceError, has_token: bool) -> ConnectorFailure {
+pub fn of_request(path: &str, error: &ServiceError, case: Option<&str>) -> ConnectorFailure {
     if error.is_authorization_required() || error.auth_challenge().is_some() {
-        return unauthorized(path, has_token);
+        return unauthorized(path, case);
     }
     match error {
         ServiceError::McpError(said) => {

@@ -3,8 +3,14 @@
 //! A connection is made at the first need and kept; when its server goes away, the next need makes it again. An attempt that is
 //! given up does not stop a server from starting: the next attempt finds it ready.
 
+mod access;
+mod auth;
+mod authorize;
 mod client;
+mod credentials;
+mod elicit;
 mod failure;
+mod handler;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,12 +19,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use holdpoint_core::message::ToolResult;
-use holdpoint_runtime::runner::{ConnectorCall, ConnectorFailure, ConnectorRunner, Listing, unknown_connection};
+use holdpoint_runtime::runner::{CallLine, ConnectorCall, ConnectorFailure, ConnectorRunner, Listing, unknown_connection};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use client::Client;
 use failure::stopping;
+
+pub use access::{Auth, Standing};
+pub use auth::OauthSettings;
+pub use authorize::Link;
+pub use credentials::{Credentials, FileVault, MemoryVault, Vault};
 
 /// How long a server gets to end by itself when the engine closes. rmcp asks, then terminates, then kills.
 const CLOSING: Duration = Duration::from_secs(8);
@@ -28,8 +39,15 @@ const CLOSING: Duration = Duration::from_secs(8);
 pub enum Endpoint {
     /// M-31, M-32.
     Stdio { command: Vec<String>, env: Vec<(String, String)>, cwd: Option<PathBuf> },
-    /// `token` travels as bearer token, or in the header named.
-    Http { url: String, token: Option<String>, header: Option<String> },
+    /// `token` is the environment's; it travels as bearer token, or in the header named.
+    Http { url: String, auth: Auth, token: Option<String>, header: Option<String>, oauth: OauthSettings },
+}
+
+impl Endpoint {
+    /// A remote server that is asked what it wants (M-1).
+    pub fn http(url: impl Into<String>) -> Self {
+        Self::Http { url: url.into(), auth: Auth::Ask, token: None, header: None, oauth: OauthSettings::default() }
+    }
 }
 
 /// A connection's client, while it starts, runs, or after it failed to start.
@@ -38,12 +56,14 @@ type Start = Option<Result<Arc<Client>, ConnectorFailure>>;
 struct Connection {
     path: String,
     endpoint: Endpoint,
+    credentials: Credentials,
     start: Mutex<Option<watch::Receiver<Start>>>,
+    standing: access::Known,
 }
 
 impl Connection {
-    fn new(path: String, endpoint: Endpoint) -> Self {
-        Self { path, endpoint, start: Mutex::default() }
+    fn new(path: String, endpoint: Endpoint, credentials: Credentials) -> Self {
+        Self { path, endpoint, credentials, start: Mutex::default(), standing: access::Known::default() }
     }
 
     async fn client(&self) -> Result<Arc<Client>, ConnectorFailure> {
@@ -66,9 +86,9 @@ impl Connection {
             }
         }
         let (done, start) = watch::channel(None);
-        let (path, endpoint) = (self.path.clone(), self.endpoint.clone());
+        let (path, endpoint, credentials) = (self.path.clone(), self.endpoint.clone(), self.credentials.clone());
         tokio::spawn(async move {
-            let client = Client::connect(&path, &endpoint).await;
+            let client = Client::connect(&path, &endpoint, &credentials).await;
             if let Err(failure) = &client {
                 tracing::warn!(connection = path, error = failure.failure.error.message, "the connection cannot be made");
             }
@@ -91,16 +111,24 @@ impl Connection {
 #[derive(Clone, Default)]
 pub struct Connectors {
     known: Arc<Mutex<HashMap<String, Arc<Connection>>>>,
+    credentials: Credentials,
+    /// Counts what became of credentials.
+    changes: Arc<watch::Sender<u64>>,
 }
 
 impl Connectors {
+    pub fn new(credentials: Credentials) -> Self {
+        Self { credentials, ..Self::default() }
+    }
+
     /// Takes a new configuration over: connections that are the same go on, the others end.
     pub fn replace(&self, endpoints: impl IntoIterator<Item = (String, Endpoint)>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut *known);
         for (path, endpoint) in endpoints {
             let same = before.remove(&path).filter(|connection| connection.endpoint == endpoint);
-            known.insert(path.clone(), same.unwrap_or_else(|| Arc::new(Connection::new(path, endpoint))));
+            let made = || Arc::new(Connection::new(path.clone(), endpoint, self.credentials.clone()));
+            known.insert(path.clone(), same.unwrap_or_else(made));
         }
         // Dropped clients end their servers once calls that still hold them are through.
     }
@@ -127,17 +155,18 @@ impl ConnectorRunner for Connectors {
         let connection = self.connection(&path)?;
         tokio::select! {
             () = cancel.cancelled() => Err(stopping(&path)),
-            listing = async { connection.client().await?.list().await } => listing,
+            listing = async { connection.client().await?.list().await } => self.noted(&connection, listing),
         }
     }
 
-    async fn call(&self, call: ConnectorCall, cancel: CancellationToken) -> Result<ToolResult, ConnectorFailure> {
+    async fn call(&self, call: ConnectorCall, line: Arc<dyn CallLine>, cancel: CancellationToken) -> Result<ToolResult, ConnectorFailure> {
         let connection = self.connection(&call.connection)?;
-        let run = async { connection.client().await?.call(&call.tool, call.arguments).await };
+        let path = call.connection.clone();
+        let run = async { connection.client().await?.call(call, line).await };
         tokio::select! {
             // Dropping the call tells the server (`notifications/cancelled`).
-            () = cancel.cancelled() => Err(stopping(&call.connection)),
-            result = run => result,
+            () = cancel.cancelled() => Err(stopping(&path)),
+            result = run => self.noted(&connection, result),
         }
     }
 }

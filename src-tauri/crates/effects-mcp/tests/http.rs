@@ -1,9 +1,11 @@
 //! Remote servers over streamable HTTP, with and without a token (M-1, M-2, M-21).
 
+mod line;
+
 use std::path::Path;
 use std::process::Stdio;
 
-use holdpoint_effects_mcp::{Connectors, Endpoint};
+use holdpoint_effects_mcp::{Auth, Connectors, Endpoint, OauthSettings};
 use holdpoint_runtime::runner::{ConnectorCall, ConnectorRunner};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -33,7 +35,8 @@ impl Far {
     fn reached_with(&self, token: Option<&str>, header: Option<&str>) -> Connectors {
         let connectors = Connectors::default();
         let (token, header) = (token.map(str::to_owned), header.map(str::to_owned));
-        connectors.replace([("mcp.far".to_owned(), Endpoint::Http { url: self.url.clone(), token, header })]);
+        let (url, oauth) = (self.url.clone(), OauthSettings::default());
+        connectors.replace([("mcp.far".to_owned(), Endpoint::Http { url, auth: Auth::Ask, token, header, oauth })]);
         connectors
     }
 }
@@ -53,7 +56,7 @@ async fn says_hello(connectors: &Connectors) {
         tool: "hello".to_owned(),
         arguments: serde_json::Map::new(),
     };
-    let result = connectors.call(call, never()).await.expect("a result");
+    let result = connectors.call(call, line::Line::silent(), never()).await.expect("a result");
     assert_eq!(result.content[0]["text"], "hello from afar");
 }
 
@@ -81,7 +84,7 @@ async fn a_server_that_cannot_be_reached_may_come_back_q24() {
     taken.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
     let url = format!("http://{}/mcp", taken.local_addr().expect("an address"));
     let connectors = Connectors::default();
-    connectors.replace([("mcp.far".to_owned(), Endpoint::Http { url, token: None, header: None })]);
+    connectors.replace([("mcp.far".to_owned(), Endpoint::http(url))]);
     let gone = connectors.list("mcp.far".into(), never()).await.expect_err("nobody listens");
     assert_eq!((gone.failure.error.code.as_str(), gone.failure.retryable, gone.auth), ("provider_error", true, None));
 }

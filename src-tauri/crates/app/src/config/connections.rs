@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holdpoint_core::connector::Entry;
 use holdpoint_core::engine_config::ConnectionSpec;
+use holdpoint_effects_mcp::Auth;
 use serde_json::Value;
 
 use super::reader::{ConfigError, Section, nearest, quoted};
@@ -18,8 +19,15 @@ const KEYS: [&str; 11] =
 pub enum ConnectionSettings {
     /// M-31.
     Stdio { command: Vec<String>, env: Vec<(String, String)>, cwd: PathBuf },
-    /// `auth` is false when the server is to get no token even if one is set.
-    Http { url: String, auth: bool, header: Option<String> },
+    /// What stands in the environment is named only.
+    Http {
+        url: String,
+        auth: Auth,
+        header: Option<String>,
+        scopes: Vec<String>,
+        client_id_env: Option<String>,
+        client_secret_env: Option<String>,
+    },
 }
 
 /// The settings of every connection, and what rules need of them, by path.
@@ -61,24 +69,22 @@ fn connection(section: &Section<'_>, folder: &Path) -> Result<ConnectionSettings
         let cwd = section.text("cwd")?.map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd));
         return Ok(ConnectionSettings::Stdio { command, env: env(section)?, cwd });
     }
-    for key in ["scopes", "client_id_env", "client_secret_env"] {
-        if section.has(key) {
-            return Err(section.error(key, "is for OAuth, which is not available yet"));
-        }
-    }
     if section.one_of("credential", &["shared", "user"])?.as_deref() == Some("user") {
         return Err(section.error("credential", "credentials per user are not available yet"));
     }
-    let auth = section.one_of("auth", &["token", "oauth", "none"])?;
-    if auth.as_deref() == Some("oauth") {
-        return Err(section.error("auth", "OAuth is not available yet; \"token\" and \"none\" are"));
-    }
+    let auth = match section.one_of("auth", &["token", "oauth", "none"])?.as_deref() {
+        Some("token") => Auth::Token,
+        Some("oauth") => Auth::Oauth,
+        Some(_) => Auth::None,
+        None => Auth::Ask,
+    };
     let header = section.text("header")?;
-    if header.is_some() && auth.as_deref() != Some("token") {
+    if header.is_some() && auth != Auth::Token {
         return Err(section.error("header", "goes only with auth = \"token\""));
     }
     let url = url(section, "url")?.unwrap_or_default();
-    Ok(ConnectionSettings::Http { url, auth: auth.as_deref() != Some("none"), header })
+    let scopes = strings(section, "scopes")?.unwrap_or_default();
+    Ok(ConnectionSettings::Http { url, auth, header, scopes, client_id_env, client_secret_env })
 }
 
 fn strings(section: &Section<'_>, key: &str) -> Result<Option<Vec<String>>, ConfigError> {
@@ -86,6 +92,14 @@ fn strings(section: &Section<'_>, key: &str) -> Result<Option<Vec<String>>, Conf
     let list = value.as_array().and_then(|list| list.iter().map(|item| item.as_str().map(str::to_owned)).collect());
     list.map(Some).ok_or_else(|| section.error(key, "must be a list of strings"))
 }
+    let of_oauth = ["scopes", "client_id_env", "client_secret_env"].into_iter().find(|key| section.has(key));
+    if let Some(key) = of_oauth.filter(|_| !matches!(auth, Auth::Ask | Auth::Oauth)) {
+        return Err(section.error(key, "goes only with OAuth: auth = \"oauth\", or no `auth`"));
+    }
+    let (client_id_env, client_secret_env) = (section.text("client_id_env")?, section.text("client_secret_env")?);
+    if client_secret_env.is_some() && client_id_env.is_none() {
+        return Err(section.error("client_secret_env", "goes only with `client_id_env`"));
+    }
 
 /// F-6: values are never shown in an error; `"$NAME"` is resolved when the server starts.
 fn env(section: &Section<'_>) -> Result<Vec<(String, String)>, ConfigError> {

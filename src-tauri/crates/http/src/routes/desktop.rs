@@ -97,6 +97,19 @@ struct OneInterrupt {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct OnePath {
+    path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Token {
+    path: String,
+    token: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OneSession {
     session_id: String,
 }
@@ -158,6 +171,13 @@ async fn operation(State(api): State<Api>, _: Operator, Path(operation): Path<St
         "save_draft" => told(app.save_draft(record::<Draft>(body, "draft")?).await),
         "delete_draft" => told(app.delete_draft(args::<OneKey>(body)?.key).await),
         "save_settings" => told(app.save_settings(args::<Settings>(body)?.settings).await),
+        "connections" => told(app.connections().await),
+        "authorize_connection" => told(app.authorize_connection(args::<OnePath>(body)?.path).await),
+        "set_connection_token" => {
+            let Token { path, token } = args(body)?;
+            told(app.set_connection_token(path, token).await)
+        }
+        "forget_connection" => told(app.forget_connection(args::<OnePath>(body)?.path).await),
         "snooze" => told(app.snooze(record::<Snoozed>(body, "snoozed")?).await),
         "unsnooze" => {
             let OneInterrupt { session_id, interrupt_id } = args(body)?;
