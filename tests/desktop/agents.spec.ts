@@ -1,7 +1,11 @@
 // Agents with tools and delegates, steered by keys alone: calls approved and declined, one delegate stopped, a tree of pauses.
 
+import { EventEmitter, once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test } from "@playwright/test";
 import { Desk, Home } from "./desk.ts";
 import { Hand } from "./hand.ts";
@@ -81,50 +85,27 @@ mcp = [{ id = "mcp.files", approve = "destructive" }]
 const reason = "We have a price already.";
 
 /** Four agents, each below the other; all but the first ask the person and hand work down in one breath. */
-const family = {
+const family = (workers: string): Record<string, string> => ({
   "holdpoint.toml": `
 [llm.script]
 type = "scripted"
 script = "script.json"
-[worker.asker]
-file = "asker.mjs"
-cpu_ms = 60000
 [agent.chief]
 llm = "script"
 model = "m"
 subagents = ["agent.editor", "agent.helper"]
-[agent.editor]
-llm = "script"
-model = "m"
-worker = "asker"
-subagents = ["agent.writer"]
 [agent.helper]
 llm = "script"
 model = "m"
-[agent.writer]
+${below.map((name, at) => `
+[worker.${name}]
+url = "${workers}/${name}"
+[agent.${name}]
 llm = "script"
 model = "m"
-worker = "asker"
-subagents = ["agent.proofreader"]
-[agent.proofreader]
-llm = "script"
-model = "m"
-worker = "asker"
-`,
-  "asker.mjs": `
-export function decide({ trigger, proposed }) {
-  if (trigger.type === "session.start") {
-    return { ...proposed, agent: { ...proposed.agent, tools: [{ name: "ask_person", input: { type: "object" } }] } };
-  }
-  if (trigger.type === "tool.execute") {
-    return { actions: [{ type: "interrupt", reason: "confirmation", payload: { message: trigger.input.value.question } }] };
-  }
-  if (trigger.type === "interrupt.resumed") {
-    return { actions: [{ type: "tool.result", result: { content: [{ type: "text", text: "The person agrees." }] } }] };
-  }
-  return proposed;
-}
-`,
+worker = "${name}"
+subagents = ${JSON.stringify(below.slice(at + 1, at + 2).map((next) => `agent.${next}`))}
+`).join("")}`,
   "script.json": JSON.stringify({
     holdpoint_script: 1,
     replies: [
@@ -136,7 +117,41 @@ export function decide({ trigger, proposed }) {
       { match: { role: "tool", contains: "The letter is edited." }, text: "The letter is ready.", times: 0 },
     ],
   }),
-};
+});
+
+const below = ["editor", "writer", "proofreader"];
+
+interface Asked {
+  trigger: { type: string; input?: { value: { question: string } } };
+  proposed: { agent?: { tools?: object[] } };
+}
+
+/** The workers of those below. Each asks the person only when the one below it is there: a pause keeps what has not begun from beginning (I-14). */
+function workers(): Promise<Server> {
+  const born = new EventEmitter();
+  const count: Record<string, number> = {};
+  const asks: Record<string, number> = {};
+  const decide = async (name: string, { trigger, proposed }: Asked): Promise<object> => {
+    if (trigger.type === "session.start") {
+      count[name] = (count[name] ?? 0) + 1;
+      born.emit("one");
+      return { ...proposed, agent: { ...proposed.agent, tools: [{ name: "ask_person", input: { type: "object" } }] } };
+    }
+    if (trigger.type === "tool.execute") {
+      const next = below[below.indexOf(name) + 1];
+      const turn = (asks[name] = (asks[name] ?? 0) + 1);
+      while (next !== undefined && (count[next] ?? 0) < turn) await once(born, "one");
+      return { actions: [{ type: "interrupt", reason: "confirmation", payload: { message: trigger.input?.value.question } }] };
+    }
+    if (trigger.type === "interrupt.resumed") return { actions: [{ type: "tool.result", result: { content: [{ type: "text", text: "The person agrees." }] } }] };
+    return proposed;
+  };
+  const server = createServer(async (request, response) => {
+    const asked = JSON.parse(await text(request)) as Asked;
+    response.setHeader("content-type", "application/json").end(JSON.stringify(await decide((request.url ?? "").slice(1), asked)));
+  });
+  return new Promise((listening) => server.listen(0, "127.0.0.1", () => listening(server)));
+}
 
 function handsDown(depth: number): object[] {
   const down = [["editor", "Edit the letter"], ["writer", "Write the letter"], ["proofreader", "Proofread the letter"]][depth];
@@ -148,7 +163,8 @@ const paths = ["chief › editor", "chief › editor › writer", "chief › edi
 
 test("delegates are stopped with a reason, their questions counted at every depth, and a cancel ends them all (S-5, TH-14, C-19)", async () => {
   const home = new Home();
-  home.project(family);
+  const server = await workers();
+  home.project(family(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
   const desk = await Desk.start(home);
   const hand = new Hand(desk.window);
   await hand.reads("Engine running");
@@ -177,8 +193,7 @@ test("delegates are stopped with a reason, their questions counted at every dept
       return [1, 2, 3].every((depth) => told.includes(`Depth ${depth}: is the tone right?`)) && paths.every((path) => told.includes(`${path} · `)) ? true : undefined;
     });
     await hand.types("gi");
-    await hand.reads("3 waiting");
-    expect((await asking(desk)).toSorted()).toEqual([...paths]);
+    await asking(desk, paths);
     await desk.screenshot("three-depths");
   });
 
@@ -191,8 +206,8 @@ test("delegates are stopped with a reason, their questions counted at every dept
     await hand.keys("Control", "Enter");
     await until("one question is left", async () => ((await desk.window.getTitle()) === "Holdpoint (1 waiting)" ? true : undefined));
     await hand.types("gi");
+    await asking(desk, ["chief › editor"]);
     await hand.card(/./);
-    expect(await asking(desk)).toEqual(["chief › editor"]);
     const editor = (await hand.path()).split("/")[2] ?? "";
     expect(editor).toMatch(/^sesn_/);
     await hand.types("1");
@@ -223,6 +238,8 @@ test("delegates are stopped with a reason, their questions counted at every dept
   });
 
   await desk.close();
+  server.closeAllConnections();
+  server.close();
   home.remove();
 });
 
@@ -234,10 +251,13 @@ async function interrupt(hand: Hand, title: string): Promise<void> {
   await hand.focusIs("Reason");
 }
 
-/** Who asks, by path, as the inbox lists it. */
-async function asking(desk: Desk): Promise<string[]> {
-  const rows = await desk.window.execute(() => [...document.querySelectorAll("[aria-label=Questions] [role=listitem]")].map((row) => row.textContent ?? ""));
-  return rows.map((row) => /chief(?: › [a-z]+)*/.exec(row)?.[0] ?? row);
+/** Until the inbox lists these and no others as asking, by path. */
+async function asking(desk: Desk, paths: string[]): Promise<void> {
+  await until(`the inbox lists ${paths.join(", ")}`, async () => {
+    const rows = await desk.window.execute(() => [...document.querySelectorAll("[aria-label=Questions] [role=listitem]")].map((row) => row.textContent ?? ""));
+    const listed = rows.map((row) => /chief(?: › [a-z]+)*/.exec(row)?.[0] ?? row).toSorted();
+    return JSON.stringify(listed) === JSON.stringify(paths) ? true : undefined;
+  });
 }
 
 function sessionIn(path: string): string {

@@ -121,9 +121,10 @@ export class Desk {
     return readFileSync(join(this.home.folder, "told.txt"), "utf8");
   }
 
-  /** Whether the screen has a window of this title. */
+  /** Whether the screen has a window of this title. Where it has none, the program waits for a click that never comes. */
   async hasWindow(title: string): Promise<boolean> {
-    return (await ok(this.run("import", "-silent", "-window", title, join(this.home.folder, "window.png")))) === true;
+    const args = ["-silent", "-window", title, join(this.home.folder, "window.png")];
+    return (await ok(run("import", args, { env: this.environment, timeout: 10_000 }))) === true;
   }
 
   /** Calls dunst's menu over D-Bus and takes the action whose line contains `choice`. Gives all lines that were offered. */

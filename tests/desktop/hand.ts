@@ -99,11 +99,15 @@ export class Hand {
 
   /** Starts a session with the first agent, by keys alone. */
   async begin(text: string): Promise<void> {
+    const before = await this.path();
     await this.keys("c");
     await this.focusIs("First message");
     await this.types(text);
     await this.keys("Control", "Enter");
-    await until("the session is open", async () => ((await this.path()).startsWith("/sessions/") ? true : undefined));
+    await until("the new session is open", async () => {
+      const now = await this.path();
+      return now.startsWith("/sessions/") && now !== before ? true : undefined;
+    });
   }
 
   /** The open card, once it takes an answer. */
