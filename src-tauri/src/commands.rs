@@ -3,7 +3,8 @@
 use futures::StreamExt as _;
 use holdpoint_app::App;
 use holdpoint_app::wire::{
-    ApiError, Bootstrap, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, Receipt, ScheduledAnswer, Snoozed, Submit, ThreadRow,
+    ApiError, AuthorizationLink, Bootstrap, ConnectionRow, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, Receipt,
+    ScheduledAnswer, Snoozed, Submit, ThreadRow,
 };
 use holdpoint_view::row::{InterruptRow, Json, NodeBody, Seq, SessionRow, Time};
 use tauri::ipc::Channel;
@@ -139,6 +140,30 @@ pub async fn snooze(app: State<'_, App>, snoozed: Snoozed) -> Answered<()> {
 #[specta::specta]
 pub async fn unsnooze(app: State<'_, App>, session_id: String, interrupt_id: String) -> Answered<()> {
     app.unsnooze(session_id, interrupt_id).await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn connections(app: State<'_, App>) -> Answered<Vec<ConnectionRow>> {
+    app.connections().await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn authorize_connection(app: State<'_, App>, path: String) -> Answered<AuthorizationLink> {
+    app.authorize_connection(path).await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn set_connection_token(app: State<'_, App>, path: String, token: String) -> Answered<()> {
+    app.set_connection_token(path, token).await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn forget_connection(app: State<'_, App>, path: String) -> Answered<()> {
+    app.forget_connection(path).await
 }
 
 /// What the shell has to say to the window: show a question, tell how an answer from a notification went.

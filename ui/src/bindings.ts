@@ -26,6 +26,10 @@ export const commands = {
 	saveSettings: (settings: Json) => typedError<null, ApiError>(__TAURI_INVOKE("save_settings", { settings })),
 	snooze: (snoozed: Snoozed) => typedError<null, ApiError>(__TAURI_INVOKE("snooze", { snoozed })),
 	unsnooze: (sessionId: string, interruptId: string) => typedError<null, ApiError>(__TAURI_INVOKE("unsnooze", { sessionId, interruptId })),
+	connections: () => typedError<ConnectionRow[], ApiError>(__TAURI_INVOKE("connections")),
+	authorizeConnection: (path: string) => typedError<AuthorizationLink, ApiError>(__TAURI_INVOKE("authorize_connection", { path })),
+	setConnectionToken: (path: string, token: string) => typedError<null, ApiError>(__TAURI_INVOKE("set_connection_token", { path, token })),
+	forgetConnection: (path: string) => typedError<null, ApiError>(__TAURI_INVOKE("forget_connection", { path })),
 	/**  What the shell has to say to the window: show a question, tell how an answer from a notification went. */
 	listenShell: (events: Channel<ShellEvent>) => __TAURI_INVOKE<void>("listen_shell", { events }),
 	/**  Whether a notification would reach a person now. */
@@ -87,6 +91,13 @@ export type ApiError = {
 	details: Json,
 };
 
+/**  Where a person authorizes a connection (M-23). Made when it is shown, and good for ten minutes. */
+export type AuthorizationLink = {
+	url: string,
+	/**  Of that address, to be shown before it is opened. */
+	host: string,
+};
+
 export type BareAnswer = {
 	value: Json,
 };
@@ -99,6 +110,7 @@ export type Bootstrap = {
 	config_error: string | null,
 	db_path: string,
 	agents: AgentRow[],
+	connections: ConnectionRow[],
 	settings: Json,
 	/**  Every saved draft: key → value. */
 	drafts: Draft[],
@@ -162,6 +174,24 @@ export type Command =
 { type: "regenerate"; message_id: string } | 
 /**  The head goes to this known node (T-7). */
 { type: "make_active"; message_id: string } | { type: "answer"; interrupt_id: string; shown_hash: string; answer: Answer } | { type: "cancel" };
+
+/**  A connection to an MCP server, and how it stands with it. */
+export type ConnectionRow = {
+	/**  `mcp.<id>` or `plugin.<id>.mcp.<server>`. */
+	path: string,
+	/**  The server's address, or the command that is it. */
+	server: string,
+	/**  `ask` (the server says what it wants) | `token` | `oauth` | `none`. Null: a local server. */
+	auth: string | null,
+	/**  What is shown to it: `token` | `oauth` | `environment` (its token stands in a variable). Null: nothing. */
+	credential: string | null,
+	/**  `never_authorized` | `reauthorize` | `token_rejected`, when only a person can help (M-21). */
+	needs: string | null,
+	/**  A person is giving the authorization in a browser. */
+	waiting: boolean,
+	/**  Why the last authorization was not given, or what else is wrong. */
+	problem: string | null,
+};
 
 export type DecisionRow = {
 	id: string,
@@ -233,7 +263,9 @@ export type Frame =
  */
 { type: "lists"; counter: Seq; reset: boolean; sessions: SessionRow[]; interrupts: InterruptRow[] } | { type: "session"; patch: SessionPatch } | 
 /**  Text of a reply under way. Lossy: the reply itself arrives as a node. */
-{ type: "delta"; session_id: string; call_id: string; seq: Seq; text: string | null; reasoning: string | null } | { type: "engine"; engine: EngineStatus } | { type: "scheduled"; scheduled: ScheduledAnswer[] } | { type: "snoozed"; snoozed: Snoozed[] } | { type: "config"; agents: AgentRow[]; config_error: string | null };
+{ type: "delta"; session_id: string; call_id: string; seq: Seq; text: string | null; reasoning: string | null } | 
+/**  How far a tool call under way is, as its server tells it. Lossy, and forgotten with the call. */
+{ type: "progress"; session_id: string; call_id: string; seq: Seq; progress: number | null; total: number | null; message: string | null } | { type: "engine"; engine: EngineStatus } | { type: "scheduled"; scheduled: ScheduledAnswer[] } | { type: "snoozed"; snoozed: Snoozed[] } | { type: "config"; agents: AgentRow[]; connections: ConnectionRow[]; config_error: string | null };
 
 /**  H-9, with what a card needs beside it. One row per raising: an id raised again (I-10) is a new row with a later `opened_seq`. */
 export type InterruptRow = {
