@@ -3,6 +3,7 @@
 
 mod connections;
 mod delegates;
+mod plugins;
 mod reader;
 
 use std::collections::BTreeMap;
@@ -162,7 +163,7 @@ pub fn parse(file: &Path, text: String) -> Result<Config, ConfigError> {
     if let Some(id) = &default_worker {
         declared(&root, "default_worker", "worker", id, &config.workers)?;
     }
-    (config.connections, config.engine.connections) = connections::connections(&root, &folder)?;
+    ((config.connections, config.engine.connections), config.engine.plugins) = connections::connections(&root, &folder)?;
     serve(&root, &mut config)?;
     budget(&root, &mut config)?;
     for (id, section) in root.children("agent")? {
@@ -177,9 +178,12 @@ pub fn parse(file: &Path, text: String) -> Result<Config, ConfigError> {
 }
 
 /// B-2: ids are letters, digits, `_` and `-`, at most 64.
+fn is_proper_id(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
 fn check_id(section: &Section<'_>, id: &str) -> Result<(), ConfigError> {
-    let proper = (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    if proper { Ok(()) } else { Err(section.own_error("an id has 1 to 64 letters, digits, `_` or `-`")) }
+    if is_proper_id(id) { Ok(()) } else { Err(section.own_error("an id has 1 to 64 letters, digits, `_` or `-`")) }
 }
 
 fn declared<T>(section: &Section<'_>, key: &str, kind: &str, id: &str, known: &BTreeMap<String, T>) -> Result<(), ConfigError> {
@@ -323,9 +327,6 @@ const AGENT_KEYS: [&str; 20] = [
 
 fn agent(section: &Section<'_>, config: &Config, default_worker: Option<&str>) -> Result<AgentSpec, ConfigError> {
     section.allow(&AGENT_KEYS)?;
-    if section.has("plugins") && !section.is_empty_list("plugins") {
-        return Err(section.error("plugins", "not available yet; without it the agent would run with fewer tools than it names"));
-    }
     if let Some(slack) = section.table("slack")? {
         slack.allow(&["name", "answers"])?;
     }
@@ -363,7 +364,7 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
         "max_subagent_depth",
         "attachments",
     ];
-    let own = ["llm", "model", "system", "effort", "tools", "retry", "mcp", "subagents"];
+    let own = ["llm", "model", "system", "effort", "tools", "retry", "mcp", "plugins", "subagents"];
     let Some(first) = own.iter().chain(&passed_on).find(|key| section.has(key)) else { return Ok(None) };
     for key in ["llm", "model"] {
         if !section.has(key) {
@@ -376,16 +377,24 @@ fn agent_config(section: &Section<'_>, config: &Config) -> Result<Option<AgentCo
     }
     check_passed_on(section)?;
     let mcp = connections::agent_entries(section, &config.engine.connections)?.map(|list| ("mcp".to_owned(), list));
+    let plugins = connections::agent_plugins(section, &config.engine.plugins)?.map(|list| ("plugins".to_owned(), list));
     let subagents = delegates::subagents(section)?.map(|list| ("subagents".to_owned(), list));
-    let own = AgentConfig {
+    let mut own = AgentConfig {
         llm,
         model: section.text("model")?.unwrap_or_default(),
         system: section.str("system")?,
         effort: effort(section)?,
         retry: retry(section)?,
         tools: tools(section)?,
-        other: passed_on.iter().filter_map(|key| Some(((*key).to_owned(), section.json(key)?))).chain(mcp).chain(subagents).collect(),
+        other: passed_on
+            .iter()
+            .filter_map(|key| Some(((*key).to_owned(), section.json(key)?)))
+            .chain(mcp)
+            .chain(plugins)
+            .chain(subagents)
+            .collect(),
     };
+    holdpoint_core::connector::expand_plugins(&mut own, &config.engine).map_err(|problem| section.error("plugins", problem))?;
     holdpoint_core::deferred::check(&own).map_err(|problem| section.own_error(problem))?;
     Ok(Some(own))
 }

@@ -127,10 +127,17 @@ fn oauth(scopes: Vec<String>, id: Option<String>, secret: Option<String>) -> Oau
     OauthSettings { scopes, client_id: id.and_then(|name| env(&name)), client_secret: secret.and_then(|name| env(&name)), missing }
 }
 
-/// M-2: `HOLDPOINT_MCP_TOKEN_<ID>`; a variable's name has no `-`.
+/// M-2: `HOLDPOINT_MCP_TOKEN_<ID>`, of a plugin's server `HOLDPOINT_MCP_TOKEN_<PLUGIN>_<SERVER>`; a variable's name has no `-`.
 fn token_name(path: &str) -> String {
-    let id = path.strip_prefix("mcp.").unwrap_or(path);
+    let id = path.strip_prefix("mcp.").or_else(|| path.strip_prefix("plugin.")).unwrap_or(path).replace(".mcp.", "_");
     format!("HOLDPOINT_MCP_TOKEN_{}", id.to_ascii_uppercase().replace('-', "_"))
+}
+
+#[cfg(test)]
+#[test]
+fn a_token_is_found_under_the_name_of_its_connection_m2() {
+    assert_eq!(token_name("mcp.my-files"), "HOLDPOINT_MCP_TOKEN_MY_FILES");
+    assert_eq!(token_name("plugin.team.mcp.git"), "HOLDPOINT_MCP_TOKEN_TEAM_GIT");
 }
 
 /// F-6.

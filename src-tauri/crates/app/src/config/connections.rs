@@ -9,9 +9,9 @@ use holdpoint_effects_mcp::Auth;
 use serde_json::Value;
 
 use super::reader::{ConfigError, Section, nearest, quoted};
-use super::{check_id, url};
+use super::{check_id, plugins, url};
 
-const KEYS: [&str; 11] =
+pub const KEYS: [&str; 11] =
     ["url", "command", "env", "cwd", "auth", "header", "credential", "scopes", "client_id_env", "client_secret_env", "prefix_tools"];
 
 /// `[mcp.<id>]`; paths are absolute.
@@ -32,25 +32,34 @@ pub enum ConnectionSettings {
 
 /// The settings of every connection, and what rules need of them, by path.
 pub type Connections = (BTreeMap<String, ConnectionSettings>, BTreeMap<String, ConnectionSpec>);
+/// The connections of each plugin, by its path.
+pub type Plugins = BTreeMap<String, Vec<String>>;
 
-pub fn connections(root: &Section<'_>, folder: &Path) -> Result<Connections, ConfigError> {
-    let (mut settings, mut specs) = (BTreeMap::new(), BTreeMap::new());
+pub fn connections(root: &Section<'_>, folder: &Path) -> Result<(Connections, Plugins), ConfigError> {
+    let (mut settings, mut specs, mut plugins) = (BTreeMap::new(), BTreeMap::new(), Plugins::new());
     for (id, section) in root.children("mcp")? {
         check_id(&section, &id)?;
         section.allow(&KEYS)?;
         let path = format!("mcp.{id}");
-        let prefixed = section.bool("prefix_tools")?.unwrap_or(true);
-        specs.insert(path.clone(), ConnectionSpec { prefix: prefixed.then(|| format!("{id}__")), ..ConnectionSpec::default() });
+        specs.insert(path.clone(), spec(&section, &id)?);
         settings.insert(path, connection(&section, folder)?);
     }
-    for (_, section) in root.children("plugin")? {
-        // No agent can name one yet, so only its keys are checked.
-        section.allow(&["path", "mcp"])?;
-        for (_, server) in section.children("mcp")? {
-            server.allow(&KEYS)?;
+    for (id, section) in root.children("plugin")? {
+        check_id(&section, &id)?;
+        let mut paths = Vec::new();
+        for server in plugins::servers(&id, &section, folder)? {
+            specs.insert(server.path.clone(), server.read(|section, _| spec(section, &server.name))?);
+            settings.insert(server.path.clone(), server.read(connection)?);
+            paths.push(server.path);
         }
+        plugins.insert(plugins::path_of(&id), paths);
     }
-    Ok((settings, specs))
+    Ok(((settings, specs), plugins))
+}
+
+fn spec(section: &Section<'_>, id: &str) -> Result<ConnectionSpec, ConfigError> {
+    let prefixed = section.bool("prefix_tools")?.unwrap_or(true);
+    Ok(ConnectionSpec { prefix: prefixed.then(|| format!("{id}__")), ..ConnectionSpec::default() })
 }
 
 fn connection(section: &Section<'_>, folder: &Path) -> Result<ConnectionSettings, ConfigError> {
@@ -82,6 +91,14 @@ fn connection(section: &Section<'_>, folder: &Path) -> Result<ConnectionSettings
     if header.is_some() && auth != Auth::Token {
         return Err(section.error("header", "goes only with auth = \"token\""));
     }
+    let of_oauth = ["scopes", "client_id_env", "client_secret_env"].into_iter().find(|key| section.has(key));
+    if let Some(key) = of_oauth.filter(|_| !matches!(auth, Auth::Ask | Auth::Oauth)) {
+        return Err(section.error(key, "goes only with OAuth: auth = \"oauth\", or no `auth`"));
+    }
+    let (client_id_env, client_secret_env) = (section.text("client_id_env")?, section.text("client_secret_env")?);
+    if client_secret_env.is_some() && client_id_env.is_none() {
+        return Err(section.error("client_secret_env", "goes only with `client_id_env`"));
+    }
     let url = url(section, "url")?.unwrap_or_default();
     let scopes = strings(section, "scopes")?.unwrap_or_default();
     Ok(ConnectionSettings::Http { url, auth, header, scopes, client_id_env, client_secret_env })
@@ -92,14 +109,6 @@ fn strings(section: &Section<'_>, key: &str) -> Result<Option<Vec<String>>, Conf
     let list = value.as_array().and_then(|list| list.iter().map(|item| item.as_str().map(str::to_owned)).collect());
     list.map(Some).ok_or_else(|| section.error(key, "must be a list of strings"))
 }
-    let of_oauth = ["scopes", "client_id_env", "client_secret_env"].into_iter().find(|key| section.has(key));
-    if let Some(key) = of_oauth.filter(|_| !matches!(auth, Auth::Ask | Auth::Oauth)) {
-        return Err(section.error(key, "goes only with OAuth: auth = \"oauth\", or no `auth`"));
-    }
-    let (client_id_env, client_secret_env) = (section.text("client_id_env")?, section.text("client_secret_env")?);
-    if client_secret_env.is_some() && client_id_env.is_none() {
-        return Err(section.error("client_secret_env", "goes only with `client_id_env`"));
-    }
 
 /// F-6: values are never shown in an error; `"$NAME"` is resolved when the server starts.
 fn env(section: &Section<'_>) -> Result<Vec<(String, String)>, ConfigError> {
@@ -116,13 +125,34 @@ pub fn agent_entries(section: &Section<'_>, known: &BTreeMap<String, ConnectionS
     let items = list.as_array().ok_or_else(|| section.error("mcp", "is a list of \"mcp.<id>\" or { id = \"mcp.<id>\", … }"))?;
     let mut seen = HashSet::new();
     for item in items {
-        let path = path_of(section, item)?;
+        let path = path_of(section, "mcp", item)?;
         if !known.contains_key(&path) {
             return Err(section.error("mcp", unknown(&path, known)));
         }
         if !seen.insert(path.clone()) {
             return Err(section.error("mcp", format!("names \"{path}\" twice")));
         }
+    }
+    Ok(Some(list))
+}
+
+/// An agent's `plugins`, checked. The core reads them as entries of `mcp`.
+pub fn agent_plugins(section: &Section<'_>, known: &Plugins) -> Result<Option<Value>, ConfigError> {
+    let Some(list) = section.json("plugins") else { return Ok(None) };
+    let items = list.as_array().ok_or_else(|| section.error("plugins", "is a list of \"plugin.<id>\" or { id = \"plugin.<id>\", … }"))?;
+    for item in items {
+        let path = path_of(section, "plugins", item)?;
+        if known.contains_key(&path) {
+            continue;
+        }
+        let paths: Vec<&str> = known.keys().map(String::as_str).collect();
+        let hint = match nearest(&path, &paths) {
+            _ if known.contains_key(&plugins::path_of(&path)) => format!("; write the path \"plugin.{path}\" (Q-30)"),
+            Some(near) => format!("; did you mean \"{near}\"?"),
+            None if paths.is_empty() => String::new(),
+            None => format!("; declared: {}", quoted(&paths)),
+        };
+        return Err(section.error("plugins", format!("there is no [{path}]{hint}")));
     }
     Ok(Some(list))
 }
@@ -141,22 +171,19 @@ fn unknown(path: &str, known: &BTreeMap<String, ConnectionSpec>) -> String {
 }
 
 /// The path an entry names, when everything else about it is in order too.
-fn path_of(section: &Section<'_>, item: &Value) -> Result<String, ConfigError> {
+fn path_of(section: &Section<'_>, key: &str, item: &Value) -> Result<String, ConfigError> {
     let Some(table) = item.as_object() else {
-        return item.as_str().map(str::to_owned).ok_or_else(|| section.error("mcp", "names a connection by its path: \"mcp.<id>\""));
+        return item
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| section.error(key, format!("names a connection by its path: \"{key}.<id>\"")));
     };
     let keys = ["id", "tools", "approve", "auth_failure", "tool_sync_failure", "on_unknown"];
-    if let Some(key) = table.keys().find(|key| !keys.contains(&key.as_str())) {
-        let hint = nearest(key, &keys).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(section.error("mcp", format!("unknown key `{key}` in an entry{hint}")));
-    }
-    if table.get("auth_failure").is_some_and(|choice| choice == "interrupt") {
-        return Err(section.error(
-            "mcp",
-            "auth_failure = \"interrupt\" is not available yet: without a credential the agent goes on without these tools (\"degrade\")",
-        ));
+    if let Some(unknown) = table.keys().find(|key| !keys.contains(&key.as_str())) {
+        let hint = nearest(unknown, &keys).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(section.error(key, format!("unknown key `{unknown}` in an entry{hint}")));
     }
     let entry: Entry =
-        serde_json::from_value(item.clone()).map_err(|problem| section.error("mcp", format!("an entry is not right: {problem}")))?;
+        serde_json::from_value(item.clone()).map_err(|problem| section.error(key, format!("an entry is not right: {problem}")))?;
     Ok(entry.path)
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{Document, Item, Table, TableLike};
 
 /// What is wrong with a configuration file, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,23 +35,34 @@ impl fmt::Display for ConfigError {
 pub struct Source {
     file: PathBuf,
     text: String,
-    document: Document<String>,
+    table: Table,
 }
 
 impl Source {
     pub fn parse(file: &Path, text: String) -> Result<Self, ConfigError> {
-        let document = Document::parse(text.clone()).map_err(|error| ConfigError {
+        let document = Document::parse(text.as_str()).map_err(|error| ConfigError {
             file: file.to_owned(),
             line: error.span().map(|span| line_of(&text, span.start)),
             key: None,
             // Only the parser's sentence: its full form quotes the source line, which may hold a secret.
             message: format!("not valid TOML: {}", error.message().replace('\n', ", ")),
         })?;
-        Ok(Self { file: file.to_owned(), text, document })
+        let table = document.into_table();
+        Ok(Self { file: file.to_owned(), text, table })
+    }
+
+    /// A table from a file of another form: what is wrong in it has no line here.
+    pub fn of(file: &Path, table: Table) -> Self {
+        Self { file: file.to_owned(), text: String::new(), table }
     }
 
     pub fn root(&self) -> Section<'_> {
-        Section { source: self, path: String::new(), table: self.document.as_table(), span: None }
+        self.at(String::new())
+    }
+
+    /// The whole table, at `path`.
+    pub fn at(&self, path: String) -> Section<'_> {
+        Section { source: self, path, table: &self.table, span: None }
     }
 
     fn error(&self, span: Option<Range<usize>>, key: &str, message: String) -> ConfigError {
@@ -89,6 +100,10 @@ impl<'a> Section<'a> {
     fn span_of(&self, key: &str) -> Option<Range<usize>> {
         let (name, item) = self.table.get_key_value(key)?;
         name.span().or_else(|| item.span())
+    }
+
+    pub fn items(&self) -> impl Iterator<Item = (&'a str, &'a Item)> {
+        self.table.iter()
     }
 
     pub fn has(&self, key: &str) -> bool {
@@ -171,21 +186,6 @@ impl<'a> Section<'a> {
             return Ok(Some(name));
         }
         Err(self.error(key, "must be the name of an environment variable (letters, digits and _), not the secret itself"))
-    }
-
-    pub fn is_empty_list(&self, key: &str) -> bool {
-        matches!(self.list(key), Ok(Some(items)) if items.is_empty())
-    }
-
-    fn list(&self, key: &str) -> Read<Vec<Item>> {
-        let Some(item) = self.item(key) else { return Ok(None) };
-        if let Some(array) = item.as_array() {
-            return Ok(Some(array.iter().map(|value| Item::Value(value.clone())).collect()));
-        }
-        if let Some(tables) = item.as_array_of_tables() {
-            return Ok(Some(tables.iter().map(|table| Item::Table(table.clone())).collect()));
-        }
-        Err(self.error(key, format!("must be a list, not {}", kind(item))))
     }
 
     /// The tables of a list, each with its own path `key[0]`.
@@ -307,6 +307,11 @@ fn secret_advice(section: &str, key: &str, known: &[&str]) -> Option<String> {
             "set it in the desktop's settings, or in the environment as HOLDPOINT_MCP_TOKEN_{}",
             id.to_ascii_uppercase().replace('-', "_")
         )),
+        (Some("plugin"), Some(id)) => {
+            let name = section.rsplit('.').next().unwrap_or_default();
+            let name = format!("{id}_{name}").to_ascii_uppercase().replace('-', "_");
+            Some(format!("set it in the desktop's settings, or in the environment as HOLDPOINT_MCP_TOKEN_{name}"))
+        }
         (Some("agent"), Some(id)) if section.split('.').next_back() == Some("slack") => {
             let id = id.to_ascii_uppercase();
             Some(format!("set SLACK_APP_TOKEN_{id} and SLACK_BOT_TOKEN_{id} in the environment"))

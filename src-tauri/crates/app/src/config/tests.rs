@@ -116,7 +116,7 @@ fn a_wrong_value_is_an_error_at_its_key() {
         (format!("{MODEL}[agent.a]\nsystem = \"be kind\"\n"), ":4: agent.a.llm: is missing; an agent that sets `system` needs"),
         ("[agent.a]\ndescription = \"x\"\n".to_owned(), ":1: agent.a: needs `llm` and `model`, or a `worker`"),
         (format!("{MODEL}[agent.a]\nllm = \"main\"\nmodel = \"m\"\nmcp = [\"mcp.x\"]\n"), ":7: agent.a.mcp: there is no [mcp.x]"),
-        (format!("{AGENT}plugins = [\"plugin.x\"]\n"), ":7: agent.a.plugins: not available yet"),
+        (format!("{AGENT}plugins = [\"plugin.x\"]\n"), ":7: agent.a.plugins: there is no [plugin.x]"),
         (format!("{AGENT}mcp = [\"one\"]\n{SERVER}"), ":7: agent.a.mcp: write the path \"mcp.one\" (Q-30)"),
         (format!("{AGENT}mcp = [\"mcp.oen\"]\n{SERVER}"), ":7: agent.a.mcp: there is no [mcp.oen]; did you mean \"mcp.one\"?"),
         (format!("{AGENT}mcp = [\"mcp.one\", {{ id = \"mcp.one\" }}]\n{SERVER}"), ":7: agent.a.mcp: names \"mcp.one\" twice"),
@@ -125,7 +125,7 @@ fn a_wrong_value_is_an_error_at_its_key() {
             "unknown key `aprove` in an entry; did you mean `approve`?",
         ),
         (format!("{AGENT}mcp = [{{ id = \"mcp.one\", approve = \"maybe\" }}]\n{SERVER}"), ":7: agent.a.mcp: an entry is not right"),
-        (format!("{AGENT}mcp = [{{ id = \"mcp.one\", auth_failure = \"interrupt\" }}]\n{SERVER}"), "is not available yet"),
+        (format!("{AGENT}mcp = [{{ id = \"mcp.one\", auth_failure = \"wait\" }}]\n{SERVER}"), ":7: agent.a.mcp: an entry is not right"),
         (
             format!("{AGENT}defer_tools = true\n[[agent.a.tools]]\nname = \"call_tool\"\nhandler = \"client\"\n"),
             ":4: agent.a: `call_tool` is the engine's own tool while tools are deferred; give yours another name",
@@ -133,7 +133,10 @@ fn a_wrong_value_is_an_error_at_its_key() {
         (format!("{AGENT}subagents = [{{ id = \"agent.a\", defer = 1 }}]\n"), ":7: agent.a.subagents: defer is true or false"),
         ("[mcp.one]\n".to_owned(), ":1: mcp.one: needs exactly one of `url` and `command`"),
         ("[mcp.one]\ncommand = [\"x\"]\nauth = \"none\"\n".to_owned(), ":3: mcp.one.auth: does not go with `command`"),
-        ("[mcp.one]\nurl = \"https://x\"\nauth = \"oauth\"\n".to_owned(), ":3: mcp.one.auth: OAuth is not available yet"),
+        (
+            "[mcp.one]\nurl = \"https://x\"\nauth = \"none\"\nscopes = [\"a\"]\n".to_owned(),
+            ":4: mcp.one.scopes: goes only with OAuth: auth = \"oauth\", or no `auth`",
+        ),
         ("[mcp.one]\nurl = \"https://x\"\nheader = \"X-Key\"\n".to_owned(), ":3: mcp.one.header: goes only with auth = \"token\""),
         ("[mcp.one]\ncommand = []\n".to_owned(), ":2: mcp.one.command: must not be empty"),
         (
