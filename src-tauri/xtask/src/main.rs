@@ -10,6 +10,7 @@ mod failure;
 mod machine;
 mod need;
 mod npm;
+mod python;
 mod rules;
 mod run;
 mod setup;

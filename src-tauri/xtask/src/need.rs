@@ -4,6 +4,7 @@
 //! not in the list: without one cargo could not have built this program.
 
 use crate::machine::Platform;
+use crate::python;
 use crate::shell::{Shell, which};
 
 /// What the machine is being made ready for.
@@ -102,6 +103,32 @@ const NEEDS: &[Need] = &[
             arch: Some(&["npm"]),
             macos: Some(&["node"]),
             windows: Some(&["OpenJS.NodeJS.LTS"]),
+        },
+    },
+    Need {
+        name: "Python with venv",
+        why: "reference servers of the tests are Python programs",
+        check: Check::Ask(python::is_complete),
+        wanted: |task| task == For::Test,
+        packages: Packages {
+            debian: Some(&["python3", "python3-venv"]),
+            fedora: Some(&["python3"]),
+            arch: Some(&["python"]),
+            macos: Some(&["python"]),
+            windows: Some(&["Python.Python.3.12"]),
+        },
+    },
+    Need {
+        name: "git",
+        why: "a reference server of the tests works on a repository",
+        check: Check::Program("git"),
+        wanted: |task| task == For::Test,
+        packages: Packages {
+            debian: Some(&["git"]),
+            fedora: Some(&["git"]),
+            arch: Some(&["git"]),
+            macos: Some(&["git"]),
+            windows: Some(&["Git.Git"]),
         },
     },
     Need {

@@ -6,6 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::machine::{self, Platform};
 use crate::need::{For, Need};
 use crate::npm;
+use crate::python;
 use crate::shell::{Shell, which};
 
 pub struct Setup {
@@ -47,6 +48,10 @@ impl Setup {
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             what.push(say(&format!("npm packages of {name}"), "the lock file asks for them"));
             steps.push(Shell::npm(&folder).arg("ci").to_string());
+        }
+        if self.task == For::Test && python::is_stale() {
+            what.push(say("Python packages of tests", "reference servers; tests/requirements.txt asks for them"));
+            steps.extend(shown(&python::commands()));
         }
         if self.lacks_driver() {
             what.push(say("tauri-driver", "drives the real window in the desktop tests"));
@@ -100,6 +105,10 @@ impl Setup {
     fn install_test_tools(&self) -> Outcome<()> {
         if self.task != For::Test {
             return Ok(());
+        }
+        if python::is_stale() {
+            println!("installing Python packages into the target folder: tests/requirements.txt asks for these reference servers");
+            python::install()?;
         }
         if self.lacks_driver() {
             println!("installing tauri-driver into the target folder: drives the real window in the desktop tests");

@@ -1,85 +1,14 @@
 //! MCP servers named in a configuration file, on a real engine: the reference file server behind approvals, and a call that is lost.
 
-use std::path::{Path, PathBuf};
+mod project;
+mod servers;
 
-use futures::StreamExt as _;
+use std::path::Path;
+
 use holdpoint_app::caller::Caller;
-use holdpoint_app::stream::{From, Item};
-use holdpoint_app::{App, Options};
 use serde_json::{Value, json};
 
-const SESSION: &str = "sesn_01JD3Z8K5T7V9X1B3D5F7H9K2M";
-
-struct Project {
-    folder: tempfile::TempDir,
-    app: App,
-}
-
-impl Project {
-    async fn start(config: &str, script: &Value) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        std::fs::write(folder.path().join("holdpoint.toml"), config).expect("the folder takes files");
-        std::fs::write(folder.path().join("script.json"), script.to_string()).expect("the folder takes files");
-        let app = open(folder.path()).await;
-        Self { folder, app }
-    }
-
-    async fn restart(self) -> Self {
-        let Self { folder, app } = self;
-        app.close().await;
-        let app = open(folder.path()).await;
-        Self { folder, app }
-    }
-
-    async fn input(&self, input: Value) {
-        let body = json!({"session_id": SESSION, "input": input});
-        self.app.client_input(&Caller::operator(), body).await.expect("the engine accepts it");
-    }
-
-    /// Follows the log from `after` until an event of this type fits.
-    async fn event(&self, after: u64, kind: &str, fits: impl Fn(&Value) -> bool) -> (u64, Value) {
-        let from = From { after_seq: Some(after), turn_id: None };
-        let stream = self.app.session_stream(&Caller::operator(), SESSION, from, false).await.expect("the session exists");
-        let mut stream = Box::pin(stream);
-        while let Some(item) = stream.next().await {
-            if let Item::Event { seq, envelope } = item
-                && envelope["payload"]["type"] == kind
-                && fits(&envelope["payload"])
-            {
-                return (seq, envelope["payload"].clone());
-            }
-        }
-        unreachable!("the stream ended before {kind}")
-    }
-
-    async fn log(&self) -> Vec<Value> {
-        let query = [("limit".to_owned(), "1000".to_owned())].into();
-        let page = self.app.admin_events(&Caller::operator(), SESSION, &query).await.expect("the session exists");
-        page["items"].as_array().into_iter().flatten().map(|event| event["payload"].clone()).collect()
-    }
-}
-
-async fn open(folder: &Path) -> App {
-    let options = Options { config: folder.join("holdpoint.toml"), db: Some(folder.join("hp.db")), api_key: None, ..Options::default() };
-    App::open(options).await.expect("the project is valid")
-}
-
-fn reference(name: &str) -> PathBuf {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/node_modules/.bin").join(name);
-    assert!(program.exists(), "{name} is not installed; `cargo xtask test` installs it and runs this test");
-    program.canonicalize().expect("a real path")
-}
-
-fn config(server: &str, entry: &str) -> String {
-    format!(
-        "[llm.main]\ntype = \"scripted\"\nscript = \"script.json\"\n[mcp.one]\n{server}\n\
-         [agent.a]\nllm = \"main\"\nmodel = \"m1\"\nmcp = [{entry}]\n"
-    )
-}
-
-fn message(text: &str) -> Value {
-    json!({"type": "client.message", "agent_id": "a", "message": {"role": "user", "content": text}})
-}
+use project::{Project, SESSION, config, message, reference};
 
 #[tokio::test]
 async fn a_declined_write_leaves_no_file_and_an_approved_one_writes_what_was_shown_m12_m15_m17_i93() {
@@ -189,8 +118,7 @@ async fn a_server_that_dies_during_a_call_is_started_again_for_the_next_attempt_
         {"match": {"role": "user"}, "tool_calls": [{"id": "call_d", "name": "one__die", "arguments": {}}]},
         {"match": {"role": "tool"}, "text": "It is broken."},
     ]});
-    let quick = config(&small(&record), "\"mcp.one\"") + "[agent.a.retry]\ntool = { backoff_max_secs = 0 }\n";
-    let project = Project::start(&quick, &script).await;
+    let project = Project::start(&config(&small(&record), "\"mcp.one\""), &script).await;
     project.input(message("Go.")).await;
     let (_, over) = project.event(0, "turn.completed", |_| true).await;
     assert_eq!(over["data"], "It is broken.");
