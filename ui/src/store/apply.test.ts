@@ -97,3 +97,26 @@ describe("text of a reply under way", () => {
     expect(apply({ ...following, followedId: "sesn_2" }, delta(1, "x")).deltas.size).toBe(0);
   });
 });
+
+describe("progress of a tool call", () => {
+  const told = (seq: number, progress: number, callId = "msg_c"): Frame => ({ type: "progress", session_id: "sesn_1", call_id: callId, seq, progress, total: 4, message: null });
+
+  test("the newest word counts, and the first of a call that is sent again", () => {
+    expect(applyAll(following, [told(1, 1), told(2, 3)]).progress.get("msg_c")).toEqual({ seq: 2, progress: 3, total: 4, message: null });
+    expect(applyAll(following, [told(1, 1), told(2, 3), told(1, 0.5)]).progress.get("msg_c")?.progress).toBe(0.5);
+  });
+
+  test.each([
+    ["ends", call({ ended_at: "2026-11-30T12:00:01.000Z", status: "completed" })],
+    ["starts over", call({ attempt: 2 })],
+  ])("it goes when its call %s, and comes no more after the end", (_, changed) => {
+    const started = apply(following, { type: "session", patch: aPatch({ calls: [call({})] }) });
+    const state = applyAll(started, [told(1, 1), { type: "session", patch: aPatch({ after_seq: 3, calls: [changed] }) }]);
+    expect(state.progress.size).toBe(0);
+    expect(apply(state, told(2, 2)).progress.size).toBe(changed.ended_at === null ? 1 : 0);
+  });
+
+  test("that of another session is dropped", () => {
+    expect(apply({ ...following, followedId: "sesn_2" }, told(1, 1)).progress.size).toBe(0);
+  });
+});

@@ -11,6 +11,8 @@ export function apply(state: State, frame: Frame): State {
       return applyPatch(state, frame.patch);
     case "delta":
       return applyDelta(state, frame);
+    case "progress":
+      return applyProgress(state, frame);
     case "engine":
       return { ...state, engine: frame.engine };
     case "scheduled":
@@ -59,7 +61,7 @@ function applyPatch(state: State, patch: SessionPatch): State {
   const interrupts = new Map(state.interrupts);
   for (const row of patch.interrupts) keepNewer(interrupts, row);
   const sessions = new Map(state.sessions).set(patch.session.session_id, patch.session);
-  return { ...state, sessions, interrupts, followed, deltas: dropEnded(state.deltas, before, patch) };
+  return { ...state, sessions, interrupts, followed, deltas: dropEnded(state.deltas, before, patch), progress: dropEnded(state.progress, before, patch) };
 }
 
 function foldNodes(before: Followed | null, patch: SessionPatch): Pick<Followed, "nodes" | "nodeById"> {
@@ -89,13 +91,13 @@ function withoutQueued(turns: Followed["turns"] | undefined): Followed["turns"] 
   return new Map([...turns].filter(([, turn]) => turn.status !== "queued"));
 }
 
-/** The text of a call goes when the call ends (its message is a node then) or starts over. */
-function dropEnded(deltas: ReadonlyMap<string, Delta>, before: Followed | null, patch: SessionPatch): ReadonlyMap<string, Delta> {
+/** What was told of a call live goes when the call ends (its message is a node then) or starts over. */
+function dropEnded<Live>(live: ReadonlyMap<string, Live>, before: Followed | null, patch: SessionPatch): ReadonlyMap<string, Live> {
   const stale = patch.calls.filter(
-    (call) => deltas.has(call.id) && (call.ended_at !== null || (before?.calls.get(call.id)?.attempt ?? call.attempt) !== call.attempt),
+    (call) => live.has(call.id) && (call.ended_at !== null || (before?.calls.get(call.id)?.attempt ?? call.attempt) !== call.attempt),
   );
-  if (stale.length === 0) return deltas;
-  const after = new Map(deltas);
+  if (stale.length === 0) return live;
+  const after = new Map(live);
   for (const call of stale) after.delete(call.id);
   return after;
 }
@@ -112,4 +114,14 @@ function applyDelta(state: State, frame: Extract<Frame, { type: "delta" }>): Sta
     reasoning: (known?.reasoning ?? "") + (frame.reasoning ?? ""),
   };
   return { ...state, deltas: new Map(state.deltas).set(frame.call_id, delta) };
+}
+
+function applyProgress(state: State, frame: Extract<Frame, { type: "progress" }>): State {
+  if (frame.session_id !== state.followedId || frame.progress === null) return state;
+  const ended = state.followed?.calls.get(frame.call_id)?.ended_at ?? null;
+  const known = state.progress.get(frame.call_id);
+  // A call that is sent again counts from 1 anew.
+  if (ended !== null || (known !== undefined && frame.seq === known.seq)) return state;
+  const { seq, progress, total, message } = frame;
+  return { ...state, progress: new Map(state.progress).set(frame.call_id, { seq, progress, total, message }) };
 }

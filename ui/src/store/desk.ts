@@ -80,7 +80,7 @@ export function createDesk(transport: Transport): Desk {
   // Rows are folded at once; letters of a reply under way are gathered, because each fold draws the transcript again.
   function take(frame: Frame): void {
     waiting.push(frame);
-    if (frame.type !== "delta") flush();
+    if (frame.type !== "delta" && frame.type !== "progress") flush();
     else timer ??= setTimeout(flush, deltaBatchMs);
   }
 
@@ -135,7 +135,7 @@ export function createDesk(transport: Transport): Desk {
     follow(sessionId) {
       if (store.getState().followedId === sessionId) return;
       flush();
-      store.setState({ followedId: sessionId, followed: null, deltas: new Map() });
+      store.setState({ followedId: sessionId, followed: null, deltas: new Map(), progress: new Map() });
       if (unsubscribe !== null) subscribe();
     },
     submit: (sessionId, command) => transport.submit({ command_id: ulid(), session_id: sessionId, command }),

@@ -26,6 +26,14 @@ export interface Delta {
   reasoning: string;
 }
 
+/** How far a tool call under way is, by its call. */
+export interface Progress {
+  seq: number;
+  progress: number;
+  total: number | null;
+  message: string | null;
+}
+
 export interface State {
   /** False until the lists arrived for the first time. */
   ready: boolean;
@@ -38,6 +46,7 @@ export interface State {
   /** The session asked for; `followed` is null until its first patch. */
   followedId: string | null;
   deltas: ReadonlyMap<string, Delta>;
+  progress: ReadonlyMap<string, Progress>;
   scheduled: readonly ScheduledAnswer[];
   snoozed: readonly Snoozed[];
   engine: EngineStatus;
@@ -75,6 +84,7 @@ export const emptyState: State = {
   followed: null,
   followedId: null,
   deltas: new Map(),
+  progress: new Map(),
   scheduled: [],
   snoozed: [],
   engine: { state: "running", problem: null, address: null, spend_today_usd: "0", running_sessions: 0, last_answered_at: null },

@@ -6,7 +6,7 @@ import { keyLabel, type Action } from "../../actions/action";
 import { Button } from "../../components/Button";
 import { TextBox } from "../../components/Field";
 import type { InterruptRow } from "../../wire";
-import { chooseForm, chooseOption, chooseTyped, readTyped, typedKind, withdraw } from "./answer";
+import { chooseForm, chooseOption, chooseTyped, decline, readTyped, typedKind, withdraw, type Chosen } from "./answer";
 import css from "./AnswerPart.module.css";
 import { FormBoundary } from "./FormBoundary";
 import { Ledger } from "./Ledger";
@@ -31,9 +31,9 @@ export function AnswerPart({ row, question, answering, context, card }: Props) {
   const [dangerHint, setDangerHint] = useState(false);
   const [formFailed, setFormFailed] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
-  const { options, offered, schema } = question;
+  const { options, offered, schema, server } = question;
   const asForm = useMemo(() => schema !== null && canShow(schema) && !formFailed, [schema, formFailed]);
-  const typedOffered = !offered && !asForm;
+  const typedOffered = !offered && !asForm && server?.mode !== "url";
   const openOption = draft.option === null ? undefined : options[draft.option];
   const openIndex = openOption?.input === null || openOption === undefined ? null : draft.option;
   const busy = pending !== undefined;
@@ -140,7 +140,7 @@ export function AnswerPart({ row, question, answering, context, card }: Props) {
                 onEnterOnDanger={() => setDangerHint(true)}
               />
             ))}
-            <WithdrawButton onClick={() => send(withdraw)} />
+            <WithdrawButton ofServer={server !== null} onClick={send} />
           </div>
         )}
         {dangerHint && <p className={css.hint} role="status">Enter alone does not choose this one. Press its number, or {keyLabel("Ctrl+Enter")}.</p>}
@@ -185,9 +185,10 @@ export function AnswerPart({ row, question, answering, context, card }: Props) {
             </Suspense>
             <div className={`${css.options} ${css.sendRow}`}>
               <Button look="primary" keyHint={keyLabel("Ctrl+Enter")} onClick={() => void sendForm()}>
-                Send
+                {server === null ? "Send" : "Submit"}
               </Button>
-              <WithdrawButton onClick={() => send(withdraw)} />
+              {server !== null && <DeclineButton onClick={send} />}
+              <WithdrawButton ofServer={server !== null} onClick={send} />
               {problem !== null && <span className={css.problem} role="alert">{problem}</span>}
             </div>
           </FormBoundary>
@@ -209,7 +210,8 @@ export function AnswerPart({ row, question, answering, context, card }: Props) {
         )}
         {options.length === 0 && !asForm && (
           <div className={css.options}>
-            <WithdrawButton onClick={() => send(withdraw)} />
+            {server !== null && <DeclineButton onClick={send} />}
+            <WithdrawButton ofServer={server !== null} onClick={send} />
           </div>
         )}
       </fieldset>
@@ -253,10 +255,20 @@ function OptionButton({ option, index, open, onChoose, onEnterOnDanger }: { opti
   );
 }
 
-function WithdrawButton({ onClick }: { onClick: () => void }) {
+/** Servers are told apart: declined, or closed without a word (M-34). */
+function WithdrawButton({ ofServer, onClick }: { ofServer: boolean; onClick: (chosen: Chosen) => void }) {
+  const label = ofServer ? "Cancel" : withdraw.label;
   return (
-    <Button look="quiet" onClick={onClick} title="Close the question without answering it">
-      Withdraw
+    <Button look="quiet" onClick={() => onClick({ ...withdraw, label })} title="Close the question without answering it">
+      {label}
+    </Button>
+  );
+}
+
+function DeclineButton({ onClick }: { onClick: (chosen: Chosen) => void }) {
+  return (
+    <Button look="danger" onClick={() => onClick(decline)} title="Tell the server that you will not answer">
+      {decline.label}
     </Button>
   );
 }

@@ -57,6 +57,36 @@ describe("answering", () => {
     });
   });
 
+  const elicitation = { type: "mcp.elicitation", connection: "mcp.files" };
+
+  test("a server's page is shown with its host, and can be continued, declined and cancelled, but not answered in words (M-33, M-34)", async () => {
+    const page = { message: "Sign in first", toolCallId: "c", metadata: { ...elicitation, mode: "url", url: "https://sign.example/in", host: "sign.example" } };
+    const fake = fakeWith(ask("int_1", page));
+    await open(fake, "/inbox/sesn_1/int_1");
+    await arm();
+    expect(screen.getByText("mcp.files")).toBeVisible();
+    expect(screen.getByRole("button", { name: "https://sign.example/in (sign.example)" })).toBeVisible();
+    expect(screen.queryByRole("textbox", { name: /own words|Your answer/ })).toBeNull();
+    expect(screen.getByRole("button", { name: /^Cancel/ })).toBeVisible();
+    expect(screen.getByRole("button", { name: /^Decline/ })).toBeVisible();
+    fireEvent.click(screen.getByRole("button", { name: /^Continue/ }));
+    await settle();
+    expect(sent(fake)[0]).toMatchObject({ label: "Continue", answer: { option: 0, text: null, value: null, cancel: false } });
+  });
+
+  test.each([
+    ["Decline", { option: 1, text: null, value: null, cancel: false }],
+    ["Cancel", { option: null, text: null, value: null, cancel: true }],
+  ])("a server's form can be answered with %s without being filled in (M-34)", async (label, answer) => {
+    const form = { message: "Who are you?", responseSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] }, metadata: { ...elicitation, mode: "form" } };
+    const fake = fakeWith(ask("int_1", form));
+    await open(fake, "/inbox/sesn_1/int_1");
+    await arm();
+    fireEvent.click(await screen.findByRole("button", { name: new RegExp(`^${label}`) }));
+    await settle();
+    expect(sent(fake)[0]).toMatchObject({ label, answer });
+  });
+
   test("keys and clicks are dead for 400 ms after a card appears", async () => {
     const fake = fakeWith(ask("int_1", choices));
     await open(fake, "/inbox/sesn_1/int_1");

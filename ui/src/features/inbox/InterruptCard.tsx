@@ -60,6 +60,7 @@ export function InterruptCard({ row, context, onAnswered, children }: InterruptC
         {!closed && !row.on_active_branch && (
           <BranchNotice row={row} on={answering.draft.switch} onChange={(on) => answering.change({ switch: on })} disabled={answering.pending !== undefined} />
         )}
+        {question.server !== null && <ServerPart server={question.server} />}
         {question.url !== null && (
           <p className={css.url}>
             <ExternalLink aria-hidden="true" /> <HostLink href={question.url}>{question.url}</HostLink>
@@ -72,6 +73,16 @@ export function InterruptCard({ row, context, onAnswered, children }: InterruptC
       </div>
       {closed ? <Settled row={row} draft={answering.draft} /> : <AnswerPart row={row} question={question} answering={answering} context={context} card={card} />}
     </article>
+  );
+}
+
+/** Who asks is said by the engine: a message could claim anything. */
+function ServerPart({ server }: { server: NonNullable<Question["server"]> }) {
+  return (
+    <p className={css.server}>
+      The server of <b><Visible text={server.connection} /></b> asks{server.mode === "url" ? " you to visit a page." : "."}
+      {server.wantsSecret && " It seems to want a secret. Servers must not ask for one in a form, and what you submit is kept in the session’s log."}
+    </p>
   );
 }
 

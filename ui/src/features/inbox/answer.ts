@@ -50,6 +50,9 @@ export function chooseForm(value: unknown): Chosen {
 
 export const withdraw: Chosen = { answer: { ...nothing, cancel: true }, label: "Withdraw", usesText: false };
 
+/** What a server's form is refused with: the second of its two standing choices. */
+export const decline: Chosen = { answer: { ...nothing, option: 1 }, label: "Decline", usesText: false };
+
 function shorten(text: string): string {
   const line = text.replace(/\s+/g, " ");
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;

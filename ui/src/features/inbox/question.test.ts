@@ -95,4 +95,34 @@ describe("a question is read from its payload", () => {
   ])("the headline of %j is %j (I-52)", (payload, expected) => {
     expect(headline({ payload, reason: "confirmation" })).toBe(expected);
   });
+
+  const elicited = (mode: string, more: object = {}) => ({ type: "mcp.elicitation", connection: "mcp.files", mode, ...more });
+
+  test("a server's form is a form, and what the engine says of it is no rest (M-33, M-34)", () => {
+    const responseSchema = { type: "object", properties: { name: { type: "string" } } };
+    const question = readQuestion({ message: "Who?", toolCallId: "c", responseSchema, metadata: elicited("form") });
+    expect(question).toMatchObject({ options: [], offered: false, schema: responseSchema, server: { connection: "mcp.files", mode: "form", wantsSecret: false } });
+    expect(question.rest).toBeUndefined();
+  });
+
+  test("a server's page offers to go on or to decline (M-34)", () => {
+    const question = readQuestion({ message: "Sign in", metadata: elicited("url", { url: "https://a.example/x", host: "a.example" }) });
+    expect(question.options.map((option) => option.label)).toEqual(["Continue", "Decline"]);
+    expect(question).toMatchObject({ offered: false, url: "https://a.example/x", server: { mode: "url" } });
+    expect(question.rest).toBeUndefined();
+  });
+
+  test.each([
+    ["another type", { ...elicited("form"), type: "mine" }],
+    ["another mode", elicited("telepathy")],
+    ["options of its own", elicited("form", { options: [{ label: "A", value: 1 }] })],
+  ])("with %s it is no server's question", (_, metadata) => {
+    expect(readQuestion({ message: "m", metadata }).server).toBeNull();
+  });
+
+  test.each([
+    [{ password: { type: "string" } }, true], [{ x: { type: "string", title: "API key" } }, true], [{ shipping: { type: "string" } }, false],
+  ])("a form of %j wants a secret: %j", (properties, expected) => {
+    expect(readQuestion({ message: "m", responseSchema: { type: "object", properties }, metadata: elicited("form") }).server?.wantsSecret).toBe(expected);
+  });
 });

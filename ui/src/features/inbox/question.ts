@@ -33,6 +33,8 @@ export interface Question {
   tool: Tool | null;
   /** An address the requester asks to visit (an elicitation by URL). */
   url: string | null;
+  /** A connection's server asks, during a call (M-33). */
+  server: { connection: string; mode: "form" | "url"; wantsSecret: boolean } | null;
   /** What none of the above shows, so that nothing of the question stays hidden. */
   rest: unknown;
 }
@@ -53,6 +55,12 @@ const defaultPair: Option[] = [
   { label: "Decline", value: { approved: false }, style: "danger", input: null, standard: true },
 ];
 
+/** M-34. */
+const visitPair: Option[] = [
+  { label: "Continue", value: { action: "accept" }, style: "primary", input: null, standard: true },
+  { label: "Decline", value: { action: "decline" }, style: "danger", input: null, standard: true },
+];
+
 export function readQuestion(payload: unknown): Question {
   const top = record(payload);
   const metadata = record(top?.metadata);
@@ -60,7 +68,9 @@ export function readQuestion(payload: unknown): Question {
   const tool = readTool(metadata);
   const message = withoutArguments(text(top?.message), metadata, tool);
   const schema = offeredOptions === null ? record(top?.responseSchema) : null;
-  const options = offeredOptions ?? (message !== null && schema === null ? defaultPair : []);
+  const server = offeredOptions === null ? readServer(metadata, schema) : null;
+  const pair = server?.mode === "url" ? visitPair : defaultPair;
+  const options = offeredOptions ?? (message !== null && schema === null ? pair : []);
   return {
     message,
     options,
@@ -71,6 +81,7 @@ export function readQuestion(payload: unknown): Question {
     preview: metadata !== null && metadata.preview !== undefined ? readPreview(metadata.preview) : null,
     tool,
     url: text(metadata?.url),
+    server,
     rest: rest(payload, top, metadata),
   };
 }
@@ -140,6 +151,18 @@ export function commandLine(given: unknown): string | null {
   return given.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : `'${part.replaceAll("'", `'\\''`)}'`)).join(" ");
 }
 
+function readServer(metadata: Record<string, unknown> | null, schema: Record<string, unknown> | null): Question["server"] {
+  const mode = metadata?.mode;
+  if (metadata?.type !== "mcp.elicitation" || (mode !== "form" && mode !== "url")) return null;
+  return { connection: text(metadata.connection) ?? "a connection", mode, wantsSecret: mode === "form" && wantsSecret(schema) };
+}
+
+/** A form must not ask for these; people may not know. */
+function wantsSecret(schema: Record<string, unknown> | null): boolean {
+  const fields = Object.entries(record(schema?.properties) ?? {});
+  return fields.some(([name, field]) => /passw|secret|token|api.?key|credential|\bpin\b/i.test(`${name} ${text(record(field)?.title) ?? ""}`));
+}
+
 function readTool(metadata: Record<string, unknown> | null): Tool | null {
   const name = text(metadata?.tool);
   if (name === null || metadata === null) return null;
@@ -191,11 +214,18 @@ function parsed(given: unknown): unknown {
 const shownTop = new Set(["message", "metadata", "responseSchema", "expiresAt", "toolCallId"]);
 const shownMetadata = new Set(["options", "risk", "preview", "tool", "arguments", "url", "type"]);
 
+const shownOfServer = new Set([...shownMetadata, "connection", "mode", "host"]);
+
+function shownOf(metadata: Record<string, unknown>): ReadonlySet<string> {
+  if (isApproval(metadata)) return shownOfApproval(metadata);
+  return metadata.options === undefined && readServer(metadata, null) !== null ? shownOfServer : shownMetadata;
+}
+
 function rest(payload: unknown, top: Record<string, unknown> | null, metadata: Record<string, unknown> | null): unknown {
   if (top === null) return payload ?? undefined;
   const left: Record<string, unknown> = without(top, shownTop);
   if (metadata !== null) {
-    const other = without(metadata, isApproval(metadata) ? shownOfApproval(metadata) : shownMetadata);
+    const other = without(metadata, shownOf(metadata));
     if (Object.keys(other).length > 0) left.metadata = other;
   } else if (top.metadata !== undefined && top.metadata !== null) {
     left.metadata = top.metadata;

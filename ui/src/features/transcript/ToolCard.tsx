@@ -5,6 +5,7 @@ import { JsonTree } from "../../components/JsonTree";
 import { Mark } from "../../components/Mark";
 import { took, useNow } from "../../components/time";
 import { Visible } from "../../components/Visible";
+import { useDeskState } from "../../store/hooks";
 import type { CallRow } from "../../wire";
 import { callStanding, isOpenCall } from "../session/status";
 import { useSession } from "../session/view";
@@ -32,6 +33,7 @@ export const ToolCard = memo(function ToolCard({ item }: { item: Extract<Item, {
         <span className={css.toolTime}>{item.call === null ? standing.word : <CallTime call={item.call} word={standing.word} />}</span>
         <ChevronRight className={css.chevron} aria-hidden="true" />
       </button>
+      {item.call !== null && isOpenCall(item.call.status) && <CallProgress id={item.call.id} name={name} />}
       {item.forked && item.result !== null && <Switcher id={item.result.id} />}
       {open && (
         <div id={details} className={css.toolDetails}>
@@ -43,6 +45,25 @@ export const ToolCard = memo(function ToolCard({ item }: { item: Extract<Item, {
     </div>
   );
 });
+
+/** How far its server says it is. Told live and never stored: after a reload there is none until the server speaks again. */
+function CallProgress({ id, name }: { id: string; name: string }) {
+  const told = useDeskState((state) => state.progress.get(id));
+  if (told === undefined) return null;
+  const { progress, total, message } = told;
+  const known = total !== null && total > 0;
+  return (
+    <div className={css.progress}>
+      {known && <progress max={total} value={Math.min(Math.max(progress, 0), total)} aria-label={`Progress of ${name}`} />}
+      <span>{known ? `${plain(progress)} of ${plain(total)}` : plain(progress)}</span>
+      {message !== null && <span className={css.progressText}><Visible text={message} /></span>}
+    </div>
+  );
+}
+
+function plain(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}
 
 /** How long it took; while it runs, how long it has. */
 function CallTime({ call, word }: { call: CallRow; word: string }) {
