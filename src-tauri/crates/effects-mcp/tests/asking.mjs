@@ -1,6 +1,6 @@
 // An MCP server for tests that asks. MODE is its era (legacy, modern), TRANSPORT stdio or http (then it prints its port).
-// Every tools/call and every sign of a cancellation is noted in RECORD, one a line.
-import { appendFileSync } from "node:fs";
+// `count` ends when there is a file RECORD.heard. Every tools/call and every sign of a cancellation is noted in RECORD, one a line.
+import { appendFileSync, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 
@@ -53,6 +53,7 @@ async function answer({ id, method, params, result: given, error: refused }, sen
         }
         // What it says of a call nobody knows is left out.
         send({ method: "notifications/progress", params: { progressToken: "nobody's", progress: 9 } });
+        while (!existsSync(`${RECORD}.heard`)) await new Promise((resolve) => setTimeout(resolve, 10));
         return result(text("counted"));
       }
       if (name === "wait") return;

@@ -180,7 +180,7 @@ async fn a_server_that_only_wants_to_be_asked_again_is_m35() {
 }
 
 #[tokio::test]
-async fn an_older_server_that_refuses_until_a_page_was_visited_is_called_again_m33() {
+async fn an_older_server_that_refuses_until_a_page_was_visited_is_called_again_m38() {
     let asking = Asking::start("legacy", "stdio").await;
     let declined = asking.call("refused", &Line::answering([plain(Action::Decline)])).await.expect_err("its refusal stands");
     assert_eq!(declined.failure.error.message, "mcp.one: sign in first");
@@ -208,7 +208,7 @@ async fn words_the_library_does_not_know_are_still_a_form_and_other_wishes_are_r
 }
 
 #[tokio::test]
-async fn what_a_server_asks_while_it_works_never_reaches_another_session_h5() {
+async fn what_a_server_asks_while_it_works_never_reaches_another_session_m38() {
     let asking = Asking::start("legacy", "stdio").await;
     let send = |tool: &'static str, session: &'static str, line: &Arc<Line>| {
         let (connectors, line) = (asking.connectors.clone(), line.clone());
@@ -240,12 +240,15 @@ async fn what_a_server_asks_while_it_works_never_reaches_another_session_h5() {
 }
 
 #[tokio::test]
-async fn progress_reaches_the_call_it_is_about_m8() {
+async fn progress_reaches_the_call_it_is_about_e13() {
     for (mode, transport) in EVERY {
         let asking = Asking::start(mode, transport).await;
         let line = Line::silent();
-        assert_eq!(asking.told("count", &line).await, "counted");
-        until(|| line.heard().progress.len() == 3).await;
+        let heard_all = async {
+            until(|| line.heard().progress.len() == 3).await;
+            std::fs::write(format!("{}.heard", asking.record.display()), "").expect("a file");
+        };
+        assert_eq!(tokio::join!(asking.told("count", &line), heard_all).0, "counted");
         let said = |progress: f64, message: Option<&str>| Progress { progress, total: Some(3.0), message: message.map(str::to_owned) };
         let mut heard = line.heard().progress;
         heard.sort_by(|a, b| a.progress.total_cmp(&b.progress)); // the library hands each on in a task of its own

@@ -29,8 +29,8 @@ pub(crate) struct Line {
     call: CallId,
     attempt: u32,
     token: CancellationToken,
-    /// When progress was shown last.
-    shown: Mutex<Option<Instant>>,
+    /// What progress was shown last, and when.
+    shown: Mutex<Option<(f64, Instant)>>,
     /// Frames sent.
     count: AtomicU64,
 }
@@ -63,13 +63,13 @@ impl Line {
         }
     }
 
-    /// Whether this one is shown. The last one always is.
-    fn is_due(&self, progress: &Progress) -> bool {
+    /// Whether this one is shown: not too soon after the last, and never less than was shown. The end of it always is.
+    fn is_due(&self, told: &Progress) -> bool {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let complete = progress.total.is_some_and(|total| progress.progress >= total);
-        let due = complete || shown.is_none_or(|at| at.elapsed() >= SHOWN_EVERY);
+        let complete = told.total.is_some_and(|total| told.progress >= total);
+        let due = shown.is_none_or(|(last, at)| told.progress > last && (complete || at.elapsed() >= SHOWN_EVERY));
         if due {
-            *shown = Some(Instant::now());
+            *shown = Some((told.progress, Instant::now()));
         }
         due
     }

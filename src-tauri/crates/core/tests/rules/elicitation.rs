@@ -196,7 +196,7 @@ fn an_answered_call_that_is_lost_has_an_unknown_outcome_d12() {
 }
 
 #[test]
-fn a_server_that_fails_meanwhile_is_called_again_after_the_answer_m37_m32() {
+fn a_server_that_fails_meanwhile_is_called_again_after_the_answer_m37_m38() {
     let mut story = one();
     asks(&mut story, "c", &[form()]);
     story.advance(3_600_000);
@@ -211,7 +211,7 @@ fn a_server_that_fails_meanwhile_is_called_again_after_the_answer_m37_m32() {
 }
 
 #[test]
-fn a_question_ends_with_its_call_m33_m35() {
+fn a_question_ends_with_its_call_m38() {
     for last in ["result", "failure"] {
         let mut story = one();
         asks(&mut story, "c", &[form()]);
