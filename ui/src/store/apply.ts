@@ -20,7 +20,7 @@ export function apply(state: State, frame: Frame): State {
     case "snoozed":
       return { ...state, snoozed: frame.snoozed };
     case "config":
-      return { ...state, agents: frame.agents, config_error: frame.config_error };
+      return { ...state, agents: frame.agents, connections: frame.connections, config_error: frame.config_error };
   }
 }
 

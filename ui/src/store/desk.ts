@@ -175,6 +175,7 @@ function fromBootstrap(boot: Bootstrap): Partial<State> {
   return {
     engine: boot.engine,
     agents: boot.agents,
+    connections: boot.connections,
     config_error: boot.config_error,
     settings: readSettings(boot.settings),
     drafts: new Map(boot.drafts.map((draft) => [draft.key, draft.value])),

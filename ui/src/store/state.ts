@@ -1,7 +1,7 @@
 // Everything the screens draw from. A projection of the feed: no rule of the engine is decided here.
 
 import type {
-  AgentRow, CallRow, DecisionRow, EngineStatus, InterruptRow, NodeRow, ScheduledAnswer, SessionRow, Snoozed, TurnRow,
+  AgentRow, CallRow, ConnectionRow, DecisionRow, EngineStatus, InterruptRow, NodeRow, ScheduledAnswer, SessionRow, Snoozed, TurnRow,
 } from "../wire";
 
 export interface Followed {
@@ -51,6 +51,7 @@ export interface State {
   snoozed: readonly Snoozed[];
   engine: EngineStatus;
   agents: readonly AgentRow[];
+  connections: readonly ConnectionRow[];
   config_error: string | null;
   /** By the UI's own keys: `interrupt:<session>:<id>`, `composer:<session>:<head>`, `edit:<session>:<message>`. */
   drafts: ReadonlyMap<string, unknown>;
@@ -89,6 +90,7 @@ export const emptyState: State = {
   snoozed: [],
   engine: { state: "running", problem: null, address: null, spend_today_usd: "0", running_sessions: 0, last_answered_at: null },
   agents: [],
+  connections: [],
   config_error: null,
   drafts: new Map(),
   settings: { theme: "system", undo_ms: 4000 },

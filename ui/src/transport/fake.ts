@@ -1,7 +1,7 @@
 // A transport in memory for tests and for looking at screens: rows are given, sent operations are recorded.
 
 import type {
-  Bootstrap, FeedFrom, Frame, InterruptRow, NodeBody, Receipt, ScheduledAnswer, SessionPatch, SessionRow, Submit, EventRow,
+  Bootstrap, ConnectionRow, FeedFrom, Frame, InterruptRow, NodeBody, Receipt, ScheduledAnswer, SessionPatch, SessionRow, Submit, EventRow,
   Forecast, Snoozed, ThreadRow,
 } from "../wire";
 import type { Transport } from "./transport";
@@ -134,6 +134,9 @@ export function createFake(given: Partial<FakeData> = {}): FakeTransport {
         snoozed = [...snoozed.filter((each) => each.interrupt_id !== row.interrupt_id || each.session_id !== row.session_id), row];
         push({ type: "snoozed", snoozed });
       }),
+    authorizeConnection: (path) => op("authorize_connection", [path], () => ({ url: `https://auth.example.org/authorize?for=${path}`, host: "auth.example.org" })),
+    setConnectionToken: (path, token) => op("set_connection_token", [path, token], () => undefined),
+    forgetConnection: (path) => op("forget_connection", [path], () => undefined),
     unsnooze: (sessionId, interruptId) =>
       op("unsnooze", [sessionId, interruptId], () => {
         snoozed = snoozed.filter((each) => each.interrupt_id !== interruptId || each.session_id !== sessionId);
@@ -151,6 +154,7 @@ export function aBootstrap(given: Partial<Bootstrap> = {}): Bootstrap {
     config_error: null,
     db_path: "/home/ada/holdpoint.db",
     agents: [],
+    connections: [],
     settings: {},
     drafts: [],
     scheduled: [],
@@ -160,6 +164,10 @@ export function aBootstrap(given: Partial<Bootstrap> = {}): Bootstrap {
     user: "ada",
     ...given,
   };
+}
+
+export function aConnection(given: Partial<ConnectionRow> = {}): ConnectionRow {
+  return { path: "mcp.files", server: "https://files.example.org/mcp", auth: "ask", credential: null, needs: null, waiting: false, problem: null, ...given };
 }
 
 export function aForecast(given: Partial<Forecast> = {}): Forecast {

@@ -41,6 +41,9 @@ export function httpTransport(origin: string, token: string | null = operatorTok
     saveSettings: (settings) => call("save_settings", { settings }),
     snooze: (snoozed) => call("snooze", { snoozed }),
     unsnooze: (session_id, interrupt_id) => call("unsnooze", { session_id, interrupt_id }),
+    authorizeConnection: (path) => call("authorize_connection", { path }),
+    setConnectionToken: (path, token) => call("set_connection_token", { path, token }),
+    forgetConnection: (path) => call("forget_connection", { path }),
     openExternal: async (url) => void window.open(url, "_blank", "noopener,noreferrer"),
   };
 }

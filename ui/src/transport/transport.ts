@@ -1,7 +1,7 @@
 // The one door to the app. The UI is the same behind Tauri, HTTP and the fake of the tests.
 
 import type {
-  ApiError, Bootstrap, CardKey, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, InterruptRow, NodeBody, NotificationStatus,
+  ApiError, AuthorizationLink, Bootstrap, CardKey, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, InterruptRow, NodeBody, NotificationStatus,
   Receipt, ScheduledAnswer, SessionRow, ShellEvent, Snoozed, Submit, ThreadRow, Time,
 } from "../wire";
 
@@ -29,6 +29,10 @@ export interface Transport {
   saveSettings(settings: unknown): Promise<void>;
   snooze(snoozed: Snoozed): Promise<void>;
   unsnooze(sessionId: string, interruptId: string): Promise<void>;
+  /** A link for the person's browser. How it went arrives with the connection's row. */
+  authorizeConnection(path: string): Promise<AuthorizationLink>;
+  setConnectionToken(path: string, token: string): Promise<void>;
+  forgetConnection(path: string): Promise<void>;
 
   // What only some surfaces can do. Absent means: show nothing for it.
   openExternal?: (url: string) => Promise<void>;

@@ -1,11 +1,12 @@
-// The agents of the configuration, each with what keeps it from running, whole, where the person looks.
+// The agents of the configuration, each with what keeps it from running, whole, where the person looks; and its connections.
 
-import { Bot, Plus, TriangleAlert } from "lucide-react";
+import { Bot, Plug, Plus, TriangleAlert } from "lucide-react";
 import { Button } from "../../components/Button";
 import { Chip } from "../../components/Chip";
 import page from "../../components/Page.module.css";
 import { useDesk, useDeskState } from "../../store/hooks";
 import type { AgentRow } from "../../wire";
+import { ConnectionControls, ConnectionStanding } from "../connections/Connection";
 import css from "./AgentsPage.module.css";
 
 export function AgentsPage() {
@@ -24,8 +25,32 @@ export function AgentsPage() {
             <Agent key={agent.agent_id} agent={agent} />
           ))}
         </ul>
+        <Connections />
       </div>
     </div>
+  );
+}
+
+function Connections() {
+  const connections = useDeskState((state) => state.connections);
+  if (connections.length === 0) return null;
+  return (
+    <section aria-labelledby="connections">
+      <h2 id="connections" className={css.part}>Connections</h2>
+      <ul className={css.list}>
+        {connections.map((row) => (
+          <li key={row.path} className={css.agent} aria-label={row.path}>
+            <Plug className={css.sign} aria-hidden="true" />
+            <div className={css.text}>
+              <h3>{row.path}</h3>
+              <p className={css.facts}>{row.server}</p>
+              <ConnectionStanding row={row} />
+              <ConnectionControls row={row} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

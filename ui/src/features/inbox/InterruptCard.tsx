@@ -9,9 +9,10 @@ import { HostLink, Markdown } from "../../components/Markdown";
 import { exact, ago, expiry, useNow } from "../../components/time";
 import { Visible } from "../../components/Visible";
 import { sessionPath } from "../../paths";
-import { useDesk } from "../../store/hooks";
+import { useDesk, useDeskState } from "../../store/hooks";
 import { sessionTitle } from "../../store/selectors";
 import type { InterruptRow } from "../../wire";
+import { ConnectionControls, ConnectionStanding } from "../connections/Connection";
 import { AnswerPart } from "./AnswerPart";
 import { BeforeThis } from "./BeforeThis";
 import { BranchNotice } from "./BranchNotice";
@@ -66,6 +67,7 @@ export function InterruptCard({ row, context, onAnswered, children }: InterruptC
             <ExternalLink aria-hidden="true" /> <HostLink href={question.url}>{question.url}</HostLink>
           </p>
         )}
+        {question.authorize !== null && !closed && <AuthorizePart path={question.authorize} />}
         {question.preview !== null && <PreviewPart preview={question.preview} />}
         {question.tool !== null && <ToolPart tool={question.tool} risk={question.risk} hasPreview={question.preview !== null} />}
         {question.rest !== undefined && <RestPart value={question.rest} />}
@@ -73,6 +75,18 @@ export function InterruptCard({ row, context, onAnswered, children }: InterruptC
       </div>
       {closed ? <Settled row={row} draft={answering.draft} /> : <AnswerPart row={row} question={question} answering={answering} context={context} card={card} />}
     </article>
+  );
+}
+
+/** How the connection stands is the engine's own knowledge; of the question only its path is taken. */
+function AuthorizePart({ path }: { path: string }) {
+  const row = useDeskState((state) => state.connections.find((each) => each.path === path));
+  if (row === undefined) return <p className={css.server}>The configuration has no connection <Visible text={path} />. Add it again, then retry.</p>;
+  return (
+    <div className={css.connection}>
+      <ConnectionStanding row={row} />
+      <ConnectionControls row={row} />
+    </div>
   );
 }
 

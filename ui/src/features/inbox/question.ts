@@ -35,6 +35,8 @@ export interface Question {
   url: string | null;
   /** A connection's server asks, during a call (M-33). */
   server: { connection: string; mode: "form" | "url"; wantsSecret: boolean } | null;
+  /** The connection a person is to authorize (M-23). */
+  authorize: string | null;
   /** What none of the above shows, so that nothing of the question stays hidden. */
   rest: unknown;
 }
@@ -82,8 +84,14 @@ export function readQuestion(payload: unknown): Question {
     tool,
     url: text(metadata?.url),
     server,
+    authorize: readAuthorize(top),
     rest: rest(payload, top, metadata),
   };
+}
+
+function readAuthorize(top: Record<string, unknown> | null): string | null {
+  const asked = record(top?.authorize);
+  return asked !== null && Object.keys(asked).every((name) => name === "connection" || name === "principal") ? text(asked.connection) : null;
 }
 
 /** What a list shows of the question: its first line, else what paused. */
@@ -223,7 +231,7 @@ function shownOf(metadata: Record<string, unknown>): ReadonlySet<string> {
 
 function rest(payload: unknown, top: Record<string, unknown> | null, metadata: Record<string, unknown> | null): unknown {
   if (top === null) return payload ?? undefined;
-  const left: Record<string, unknown> = without(top, shownTop);
+  const left: Record<string, unknown> = without(top, readAuthorize(top) === null ? shownTop : new Set([...shownTop, "authorize"]));
   if (metadata !== null) {
     const other = without(metadata, shownOf(metadata));
     if (Object.keys(other).length > 0) left.metadata = other;
