@@ -314,3 +314,22 @@ fn a_cancelled_call_that_no_reply_asked_for_is_not_waited_for_p11_q12() {
     story.settles("x", "X");
     assert_eq!(story.asked()["proposed"]["actions"][0]["type"], "llm.call");
 }
+
+#[test]
+fn nobody_is_told_of_a_cancelled_call_and_its_late_result_is_refused_c6_c7_p8() {
+    let mut story = Story::helper();
+    story.opens("t", &[("x", "slow", "{}")]);
+    story.cancels();
+    assert_eq!(story.asked_kind(), None, "C-6: its worker is not asked anything");
+    assert_eq!(holdpoint_core::pending::pending(story.s()), [], "C-6: nor is anything else sent");
+    story.skip();
+    refused(story.settle_as(machine(), settle_result("x", "late")), Code::EffectNotPending);
+    story.expect(&[]);
+    story.says("t2", "more");
+    let asked = story.until("client.messages");
+    let late = json!({"type": "tool.result", "id": "x", "content": [{"type": "text", "text": "late"}]});
+    story.answers(instead(&asked, json!([late, {"type": "llm.call"}])));
+    assert_eq!(story.all("tool.call.completed").len(), 1, "C-7: ignored inside a decision's answer");
+    assert!(story.model_runs(), "P-8: the rest of that answer stands");
+    assert!(!story.path().iter().any(|line| line.contains("late")), "{:?}", story.path());
+}

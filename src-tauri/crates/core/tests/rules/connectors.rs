@@ -547,3 +547,16 @@ fn a_lost_call_on_a_branch_that_was_left_is_parked_and_ends_in_silence_q15_t16()
     assert!(!was_queued(&story, "tool.finished"));
     assert_eq!(story.last("turn.completed")["error"]["code"], "cancelled", "I-75");
 }
+
+#[test]
+fn non_destructive_hides_a_tool_and_asks_nobody_m20_m4() {
+    let mut story = connected("solo", json!({"tools": {"non_destructive": true}}));
+    story.says("t", "go");
+    fetched(&mut story);
+    let shown: Vec<String> = story.request().tools.into_iter().flatten().map(|tool| tool.name).collect();
+    assert!(!shown.contains(&"fs__write".to_owned()), "M-20: marked destructive: {shown:?}");
+    story.replies(calls(&[WRITE]));
+    story.settles_down();
+    assert!(story.all("session.interrupted").is_empty(), "M-20: nobody is asked");
+    assert_eq!(running(&story), [""; 0], "and it does not run");
+}

@@ -653,3 +653,43 @@ fn a_paused_session_is_still_paused_after_a_start_i25_i42() {
     story.resumes("q", json!(1));
     assert_eq!(story.asked_kind(), Some("interrupt.resumed"));
 }
+
+#[test]
+fn the_agent_a_worker_returns_replaces_the_configured_one_on_its_path_f8_t12() {
+    let mut story = Story::helper();
+    story.chats("t", "hi", "Hello.");
+    let above = story.seen();
+    story.says("t2", "change");
+    let asked = story.until("client.messages");
+    let mut answer = asked["proposed"].clone();
+    answer["agent"] = json!({"llm": "main", "model": "other"});
+    story.answers(answer);
+    let request = story.request();
+    assert_eq!((request.model.as_str(), request.tools.as_ref().map(Vec::len).unwrap_or_default()), ("other", 0), "F-8: whole, not merged");
+    assert!(!story.requested_texts().iter().any(|line| line.starts_with("system:")), "nor is its prompt left over");
+    story.replies(text("Changed."));
+    story.settles_down();
+    story.view(Some("t3"), [above, vec![user("u_t3", "elsewhere")]].concat()).expect("accepted");
+    story.settles_down();
+    assert_eq!((story.request().model.as_str(), story.requested_texts()[0].as_str()), ("m", "system: Be good."), "F-8: on its path only");
+}
+
+#[test]
+fn a_message_is_one_of_four_roles_with_text_or_parts_p18() {
+    use holdpoint_core::message::Message;
+
+    let call = json!({"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}});
+    for message in [
+        json!({"id": "m1", "role": "system", "content": "Be good."}),
+        json!({"role": "user", "content": "a draft without id"}),
+        json!({"id": "m2", "role": "user", "content": [{"type": "text", "text": "in parts"}], "name": "ann"}),
+        json!({"id": "m3", "role": "assistant", "tool_calls": [call]}),
+        json!({"id": "m4", "role": "tool", "content": "7", "tool_call_id": "c"}),
+    ] {
+        let read: Message = serde_json::from_value(message.clone()).expect("a message");
+        assert_eq!(json!(read), message, "nothing added, nothing lost");
+    }
+    for wrong in [json!({"role": "developer", "content": "x"}), json!({"content": "x"}), json!({"role": "user", "content": 7})] {
+        assert!(serde_json::from_value::<Message>(wrong.clone()).is_err(), "{wrong}");
+    }
+}

@@ -150,3 +150,54 @@ fn a_cancel_voids_the_delegation_and_a_late_end_changes_nothing_c8_c23_s12() {
     ended(&mut story, found());
     assert_eq!(story.s().seq, before, "C-23");
 }
+
+#[test]
+fn a_cancel_leaves_a_detached_delegate_whose_call_has_settled_c24() {
+    let mut story = handed_over(json!({"subagent_mode": "detached"}));
+    started(&mut story);
+    let of_this_run = |story: &Story| {
+        let open = story.s().open_calls().filter(|call| call.kind == holdpoint_core::event::CallKind::Subagent);
+        open.filter_map(|call| call.child.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(of_this_run(&story), [], "its call is settled, so the cancel has no way down to it");
+    story.cancels();
+    assert!(!story.all("call.voided").iter().any(|event| event["kind"] == "subagent"));
+    assert_eq!(pending(story.s()), [Effect::AwaitDetached { call: "d".into() }], "its result is still waited for");
+    story.does(Command::DetachedEnded { ends: vec![("d".into(), found())] }).expect("a report");
+    assert!(story.path().last().is_some_and(|line| line.contains("It is here.")), "S-11: and told: {:?}", story.path());
+}
+
+#[test]
+fn a_child_takes_messages_from_its_parent_only_s17() {
+    use holdpoint_core::command::{Caller, Creation, Input};
+    use holdpoint_core::event::Rank;
+    use holdpoint_core::message::{Message, Role};
+    use holdpoint_core::rejection::Code;
+
+    let mut story = Story::helper();
+    let parent: SessionId = "sesn_01K74Q9ZZZ0000000000000009".into();
+    let hello = |text: &str| vec![Message::new(Role::User, text)];
+    let append = |text: &str| Input::Append { turn_id: None, messages: hello(text), stream: None, client: None, queue: false };
+    let create = Some(Creation { agent_id: "helper".into(), identity: crate::story::owner(), ancestry: vec![parent], unattended: false });
+    let system = Caller { rank: Rank::System, subject: None, channel: None };
+    story.does(Command::Input { caller: system, input: append("Find it"), create }).expect("the parent's message");
+    story.until("client.messages");
+    for caller in [Caller::operator(), crate::story::machine(), crate::story::frontend()] {
+        let mut view = story.seen();
+        view.extend(hello("more"));
+        for input in [
+            append("more"),
+            Input::View { turn_id: None, messages: view, stream: None, client: None },
+            Input::Action { turn_id: None, name: "go".into(), args: None },
+        ] {
+            crate::story::refused(story.input(caller.clone(), input), Code::ChildSession);
+        }
+    }
+    story.raises("q");
+    story.resumes("q", json!(1));
+    story.settles_down();
+    story.replies(calls(&[("x", "slow", "{}")]));
+    story.until("tool.execute");
+    story.settles("x", "done");
+    assert_eq!(story.cancels().cancelled, Some(true), "S-17: resume, settle and cancel are taken");
+}

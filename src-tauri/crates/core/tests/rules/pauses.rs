@@ -805,3 +805,76 @@ fn closed_questions_tell_their_outcome_i85_i86_q7() {
         assert_eq!(story.s().closed[&holdpoint_core::id::InterruptId::from("q")].outcome, outcome, "{payload}");
     }
 }
+
+#[test]
+fn a_pause_of_the_system_has_no_anchor_and_holds_every_branch_i7_i78_i79() {
+    use holdpoint_core::budget::{Budget, Scope};
+    use holdpoint_core::money::Money;
+
+    let usd = |text: &str| Money::parse(text).expect("an amount");
+    let mut story = Story::helper();
+    story.chats("t", "hi", "Hello.");
+    story.budget = Budget { session: Some(Scope { limit: usd("1"), spent: usd("1"), allowance: usd("1") }), tenant: None };
+    story.says("t2", "more");
+    story.settles_down();
+    let raised = story.last("session.interrupted");
+    assert_eq!((&raised["interrupt_id"], &raised["origin"]), (&json!("budget:session"), &json!("system")));
+    assert_eq!(raised.get("anchor"), None, "I-7: whatever the tree holds");
+    assert_eq!(story.status(), "interrupted");
+    refused(story.view(None, vec![user("elsewhere", "from the start")]), Code::SessionInterrupted);
+    refused(story.append(None, vec![user("u3", "on")], false), Code::SessionInterrupted);
+}
+
+#[test]
+fn a_question_travels_as_it_was_asked_whatever_its_reason_i54_i55() {
+    let payload = json!({
+        "message": "Ship it?",
+        "toolCallId": "call_9",
+        "responseSchema": {"type": "object", "properties": {"by": {"type": "string"}}},
+        "expiresAt": "2031-01-01T00:00:00.000Z",
+        "metadata": {"x": [1, {"deep": null}], "risk": "low", "com.example/own": true},
+    });
+    for reason in ["tool_call", "input_required", "confirmation", "com.example:four-eyes"] {
+        let mut story = Story::helper();
+        story.says("t", "hold");
+        let asked = story.until("client.messages");
+        let question = json!({"type": "interrupt", "interrupt_id": "q", "reason": reason, "payload": payload});
+        story.answers(instead(&asked, json!([question])));
+        let open = story.s().interrupt("q").expect("it is open");
+        assert_eq!((open.reason.as_str(), open.payload.as_ref()), (reason, Some(&payload)), "I-54, I-55");
+        assert_eq!(story.last("session.interrupted")["payload"], payload);
+        story.resumes("q", json!({"by": "ann"}));
+        assert_eq!(story.asked()["trigger"]["payload"], json!({"by": "ann"}));
+    }
+}
+
+#[test]
+fn a_wrapped_answer_is_resolved_or_cancelled_i60_i99() {
+    let payload = json!({"message": "?", "metadata": {"options": [{"label": "Yes", "value": 1, "style": "danger"}]}});
+    for (answer, status) in [(Answer::Option { index: 0, text: None }, "resolved"), (Answer::Cancel, "cancelled")] {
+        let mut story = Story::solo();
+        story.chats("t", "hi", "Hello.");
+        let raise =
+            Command::Raise { caller: machine(), interrupt_id: Some("q".into()), reason: "r".into(), payload: Some(payload.clone()) };
+        story.does(raise).expect("raised");
+        let responder = Responder { channel: "cli".into(), user: None };
+        let input = Input::Answer { interrupt_id: "q".into(), answer, responder, shown_hash: None };
+        story.input(machine(), input).expect("taken");
+        assert_eq!(story.last("session.interrupt_resumed")["payload"]["status"], status);
+    }
+}
+
+#[test]
+fn a_question_whose_time_is_over_stays_open_and_takes_an_answer_i84() {
+    let mut story = Story::solo();
+    story.chats("t", "hi", "Hello.");
+    let payload = Some(json!({"message": "Today?", "expiresAt": story.now.plus(60_000)}));
+    story.does(Command::Raise { caller: frontend(), interrupt_id: Some("q".into()), reason: "r".into(), payload }).expect("raised");
+    assert_eq!(story.s().wake_at(), None, "nobody waits for that moment");
+    story.skip();
+    story.advance(3_600_000);
+    story.expect(&[]);
+    assert_eq!(story.open_interrupts(), ["q"]);
+    assert_eq!(story.resumes("q", json!(true)).resumed, Some(true));
+    assert_eq!(story.s().closed[&holdpoint_core::id::InterruptId::from("q")].outcome, Outcome::Answered, "like any other");
+}

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use holdpoint_core::budget::Budget;
 use holdpoint_core::command::{Caller, Command, Creation, Input, Receipt, Settle};
 use holdpoint_core::ctx::Ctx;
 use holdpoint_core::decide::decide;
@@ -29,6 +30,8 @@ pub struct Story {
     pub session: Option<Session>,
     pub log: Vec<Event>,
     pub reachable: HashMap<SessionId, Identity>,
+    /// What was spent and may be (I-78).
+    pub budget: Budget,
     /// Whether the session is made where nobody can be asked to authorize (M-22).
     pub unattended: bool,
     agent: String,
@@ -141,6 +144,7 @@ impl Story {
             session: None,
             log: Vec::new(),
             reachable: HashMap::new(),
+            budget: Budget::default(),
             unattended: false,
             agent: agent.into(),
             seed: 7,
@@ -242,6 +246,7 @@ impl Story {
         let before = self.session.as_ref().map(picture);
         let mut ctx = Ctx::new(self.now, self.seed << 40, &self.config);
         ctx.reachable.clone_from(&self.reachable);
+        ctx.budget.clone_from(&self.budget);
         let tick = command == Command::Tick;
         let decided = decide(&mut self.session, &SessionId::from(ID), command, &mut ctx);
         match decided {
