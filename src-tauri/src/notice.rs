@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use holdpoint_app::wire::{Answer, ApiError, Command, Receipt, Submit};
 use holdpoint_core::answer;
+use holdpoint_core::elicit;
 use holdpoint_core::json::shown_hash;
 use holdpoint_core::time::Millis;
 use holdpoint_view::row::{InterruptRow, Outcome};
@@ -409,7 +410,8 @@ fn without_marks(markdown: &str) -> String {
 
 /// The first two options, or the default pair (I-53, I-95).
 fn choices(payload: Option<&Value>, may_answer: bool) -> Vec<Choice> {
-    let pair = answer::default_pair(payload);
+    // A form is filled in, and the host of a page is seen, in the card alone (M-33).
+    let pair = answer::default_pair(payload).filter(|_| elicit::mode(payload).is_none());
     let Some(list) = answer::options(payload).or(pair.as_ref()) else { return Vec::new() };
     let high_risk = payload.is_some_and(|payload| payload["metadata"]["risk"] == "high");
     list.iter()

@@ -103,6 +103,8 @@ fn without_a_message_the_reason_is_shown_and_only_open_offered_i95() {
     assert_eq!((notice.body.as_str(), labels(&notice)), ("Paused: confirm", vec!["Open"]));
     let form = shown_for(row("int-1", json!({"message": "How many?", "responseSchema": {"type": "integer"}})));
     assert_eq!(labels(&form), ["Open"], "a form is filled in on the card");
+    let page = json!({"message": "Sign in", "metadata": {"type": "mcp.elicitation", "mode": "url", "url": "https://a.example", "host": "a.example"}});
+    assert_eq!(labels(&shown_for(row("int-1", page))), ["Open"], "M-33: the card shows its host");
 }
 
 #[test]

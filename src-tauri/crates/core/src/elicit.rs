@@ -124,7 +124,7 @@ pub fn replies(session: &Session, call: &CallId, questions: &[Question]) -> Opti
 pub(crate) fn next_id(session: &Session, call: &CallId) -> InterruptId {
     let id = |n: u32| InterruptId::from(format!("{ID}{call}:{n}"));
     let used = |id: &InterruptId| session.closed.contains_key(id) || session.interrupt(id.as_str()).is_some();
-    (1..).map(id).find(|id| !used(id)).unwrap_or_else(|| id(0))
+    (1..u32::MAX).map(id).find(|id| !used(id)).unwrap_or_else(|| id(0))
 }
 
 /// Form or address, of a payload that a server's question made.

@@ -66,8 +66,8 @@ fn told(story: &Story, question: &Question) -> Option<Reply> {
     replies(story.s(), &CallId::from("c"), std::slice::from_ref(question)).map(|mut all| all.remove(0))
 }
 
-fn accepts(content: Value) -> Option<Reply> {
-    Some(Reply { action: Action::Accept, content: Some(content) })
+fn accepts(content: Value) -> Reply {
+    Reply { action: Action::Accept, content: Some(content) }
 }
 
 #[test]
@@ -132,12 +132,12 @@ fn a_value_that_does_not_fit_is_refused_and_the_question_stays_q16() {
     assert_eq!(story.open_interrupts(), [ASKED]);
     // A responder is a channel's to write, unless the form has such a field.
     story.resumes(ASKED, json!({"name": "Bob", "responder": "me"}));
-    assert_eq!(told(&story, &form()), accepts(json!({"name": "Bob"})));
+    assert_eq!(told(&story, &form()), Some(accepts(json!({"name": "Bob"}))));
     let own = json!({"type": "object", "properties": {"responder": {"type": "string"}}, "required": ["responder"]});
     let own = Question { message: "Who answers?".into(), ask: Ask::Form(own) };
     asks(&mut story, "c", std::slice::from_ref(&own));
     story.resumes("mcp-elicit:c:2", json!({"responder": "me"}));
-    assert_eq!(told(&story, &own), accepts(json!({"responder": "me"})));
+    assert_eq!(told(&story, &own), Some(accepts(json!({"responder": "me"}))));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn after_a_restart_the_question_is_open_and_its_repeat_is_answered_from_the_log_
     assert!(runs(&story, "c"), "it is sent again, by whoever runs it now");
     asks(&mut story, "c", &[form()]);
     assert!(story.open_interrupts().is_empty(), "an equal question is not asked twice");
-    assert_eq!(told(&story, &form()), accepts(json!({"name": "Bob"})));
+    assert_eq!(told(&story, &form()), Some(accepts(json!({"name": "Bob"}))));
     let other = Question { message: "Who are you?".into(), ask: Ask::Form(json!({"type": "object"})) };
     asks(&mut story, "c", &[other, page()]);
     assert_eq!(story.open_interrupts(), ["mcp-elicit:c:2", "mcp-elicit:c:3"], "another schema is another question");
@@ -207,7 +207,7 @@ fn a_server_that_fails_meanwhile_is_called_again_after_the_answer_m37_m38() {
     story.advance(4_000);
     assert_eq!(story.last("tool.call.dispatched")["attempt"], 2);
     asks(&mut story, "c", &[form()]);
-    assert_eq!(told(&story, &form()), accepts(json!({"name": "Bob"})));
+    assert_eq!(told(&story, &form()), Some(accepts(json!({"name": "Bob"}))));
 }
 
 #[test]
