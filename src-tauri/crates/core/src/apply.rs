@@ -232,7 +232,13 @@ impl Session {
                     self.dropped_turns.insert(turn);
                 }
             }
-            Payload::CallVoided { kind, id } => {
+            Payload::CallVoided { kind, id, spent } => {
+                if let Some(spent) = spent {
+                    self.spend(event, |usage, cost| {
+                        usage.add(&spent.token_usage);
+                        *cost = cost.plus(spent.cost);
+                    });
+                }
                 self.end_call(event, *kind, id, CallStatus::Voided, None);
                 self.report(*kind, id);
             }

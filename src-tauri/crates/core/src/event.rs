@@ -71,6 +71,12 @@ pub struct WorkerRef {
     pub file: Option<String>,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    pub cost: Money,
+    pub token_usage: Usage,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallRef {
     pub id: CallId,
@@ -281,7 +287,13 @@ pub enum Payload {
     #[serde(rename = "decision.dropped")]
     DecisionDropped { id: DecisionId },
     #[serde(rename = "call.voided")]
-    CallVoided { kind: CallKind, id: CallId },
+    CallVoided {
+        kind: CallKind,
+        id: CallId,
+        /// Of a delegation: what the turn that ends with it has used (S-5, C-31). Ours, beside E-10.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Spent>,
+    },
     #[serde(rename = "session.message_requested")]
     SessionMessageRequested { target_session_id: SessionId, message: Message },
 }

@@ -295,6 +295,25 @@ async fn a_delegate_is_stopped_with_those_below_and_its_parent_goes_on_th1_th33(
 }
 
 #[tokio::test]
+async fn what_delegates_used_is_counted_with_a_parent_that_is_cancelled_c31_s5_h8() {
+    let engine = Engine::start(true).await;
+    let Tree { root, middle, .. } = engine.tree().await;
+    engine.call(Method::POST, &format!("/api/machine/sessions/{root}/cancel"), None).await;
+    let rows = engine.call(Method::GET, "/api/admin/sessions?top_level=false", None).await;
+    let of = |session: &str| {
+        rows["items"].as_array().into_iter().flatten().find(|row| row["session_id"] == session).expect("a row")["usage"].clone()
+    };
+    let middle_alone = json!({"input_tokens": 2310, "cached_input_tokens": 1024, "output_tokens": 97, "cost_usd": "0.0043"});
+    let both = json!({"input_tokens": 2410, "cached_input_tokens": 1044, "output_tokens": 107, "cost_usd": "0.0143"});
+    assert_eq!((of(&middle), of(&root)), (middle_alone, both.clone()));
+    let shown = engine.call(Method::GET, &format!("/api/admin/sessions/{root}"), None).await;
+    assert_eq!(shown["usage"], both, "TH-20");
+    let log = engine.log(&root).await;
+    let over = &find(&log, "turn.completed")["payload"];
+    assert_eq!((&over["turn_cost"], &over["turn_token_usage"]["input"]), (&json!("0.0143"), &json!(2410)), "C-31");
+}
+
+#[tokio::test]
 async fn each_fault_has_its_answer_and_the_first_in_order_wins_th8_th23() {
     let engine = Engine::start(true).await;
     let Tree { root, middle, .. } = engine.tree().await;

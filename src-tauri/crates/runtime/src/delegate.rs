@@ -3,6 +3,7 @@
 //! Locks are taken from a parent down to its children only, never upwards, so no two of them can wait for each other.
 
 use holdpoint_core::command::{Caller, ChildEnd, Command, Creation, Input};
+use holdpoint_core::ctx::Ctx;
 use holdpoint_core::decide::has_run;
 use holdpoint_core::delegate::child_turn;
 use holdpoint_core::event::{CallKind, Rank};
@@ -136,12 +137,8 @@ impl Engine {
             return Ok(None);
         }
         let (config, now) = (self.config(), self.inner.clock.now());
-        let mut sessions = Vec::new();
-        for one in &mut below {
-            let named = one.slot.id == *thread;
-            let reason = if named { reason } else { CANCELLED };
-            sessions.extend(self.stop_below(one, Command::Stop { reason: reason.to_owned() }, now, tenant, &config)?);
-        }
+        let stop = |id: &SessionId| Command::Stop { reason: if id == thread { reason } else { CANCELLED }.to_owned() };
+        let mut sessions = self.stop_all(&mut below, stop, now, tenant, &config)?;
         let call = above.loaded.session.as_ref().and_then(|session| {
             let mut open = session.open_calls().filter(|call| call.kind == CallKind::Subagent && call.child.as_ref() == Some(thread));
             open.next().map(|call| call.id.clone())
@@ -153,7 +150,7 @@ impl Engine {
             let (turn_id, cost, usage) = spent.map(|(id, cost, usage)| (Some(id), cost, usage)).unwrap_or_default();
             let error = Some(ErrorInfo::new(ErrorCode::Cancelled, reason));
             let command = Command::ChildEnded { call, end: ChildEnd { turn_id, cost, usage, data: None, error } };
-            sessions.extend(self.stop_below(&mut above, command, now, tenant, &config)?);
+            sessions.extend(self.stop_below(&mut above, command, Ctx::new(now, rand::random(), &config), tenant)?);
         }
         below.push(above);
         if let Err(failure) = self.inner.store.append(Append { sessions, receipt }).await {
@@ -169,7 +166,7 @@ impl Engine {
     }
 }
 
-fn turn_of(parent: &Session, call: &holdpoint_core::state::Call) -> TurnId {
+pub(crate) fn turn_of(parent: &Session, call: &holdpoint_core::state::Call) -> TurnId {
     child_turn(&parent.id, &call.id, call.requested_at)
 }
 

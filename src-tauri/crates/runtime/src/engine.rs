@@ -16,8 +16,8 @@ use holdpoint_core::decide::{Decided, decide, has_run};
 use holdpoint_core::decision::Trigger;
 use holdpoint_core::engine_config::EngineConfig;
 use holdpoint_core::envelope::envelope;
-use holdpoint_core::event::{CallKind, Event, Identity, Payload};
-use holdpoint_core::id::SessionId;
+use holdpoint_core::event::{CallKind, Event, Identity, Payload, Spent};
+use holdpoint_core::id::{CallId, SessionId};
 use holdpoint_core::message::{ErrorCode, ErrorInfo};
 use holdpoint_core::pending::{Effect, pending, sends};
 use holdpoint_core::rejection::{Code, Rejection};
@@ -36,7 +36,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, SystemClock};
 use crate::connect::connector_call;
-use crate::delegate::Told;
+use crate::delegate::{Told, turn_of};
 use crate::receipt;
 use crate::runner::{ConnectorRunner, DecisionCall, Delta, DeltaSink, Failure, ModelCall, ModelFailure, ModelRunner, WorkerRunner};
 use crate::slot::{Loaded, Slot};
@@ -51,6 +51,17 @@ const RECOVERED_AT_ONCE: usize = 64;
 pub(crate) struct Locked {
     pub slot: Arc<Slot>,
     pub loaded: OwnedMutexGuard<Loaded>,
+}
+
+/// What delegates that were stopped have used in the turns of this session's open calls (C-31).
+fn spent(session: Option<&Session>, stopped: &[Locked]) -> HashMap<CallId, Spent> {
+    let open = session.into_iter().flat_map(Session::open_calls).filter(|call| call.kind == CallKind::Subagent);
+    let used = open.filter_map(|call| {
+        let child = stopped.iter().find(|one| Some(&one.slot.id) == call.child.as_ref())?.loaded.session.as_ref()?;
+        let turn = child.turn(&turn_of(session?, call))?;
+        Some((call.id.clone(), Spent { cost: turn.cost, token_usage: turn.usage.clone() }))
+    });
+    used.collect()
 }
 
 /// Sessions of the delegations that are open in this one.
@@ -219,11 +230,9 @@ impl Engine {
         // One transaction happens at one time, whatever number of sessions it touches.
         let now = self.inner.clock.now();
         let mut sessions = Vec::new();
-        for child in &mut below {
-            let command = Command::Cancel { caller: Caller::operator() };
-            sessions.extend(self.stop_below(child, command, now, &call.tenant, &config)?);
-        }
+        sessions.extend(self.stop_all(&mut below, |_| Command::Cancel { caller: Caller::operator() }, now, &call.tenant, &config)?);
         let mut ctx = Ctx::new(now, rand::random(), &config);
+        ctx.spent = spent(loaded.session.as_ref(), &below);
         ctx.reachable = self.reachable(&call.tenant, &call.command)?;
         ctx.budget = self.budget(&call.tenant, loaded.session.as_ref(), &config)?;
         let Decided { events, receipt } =
@@ -253,16 +262,34 @@ impl Engine {
         Ok(receipt)
     }
 
-    /// A held delegate's part of somebody else's transaction.
+    /// Held delegates, children first, each with its part of somebody else's transaction.
+    pub(crate) fn stop_all(
+        &self,
+        below: &mut [Locked],
+        command: impl Fn(&SessionId) -> Command,
+        now: Millis,
+        tenant: &str,
+        config: &Arc<EngineConfig>,
+    ) -> Result<Vec<SessionAppend>, SubmitError> {
+        let mut sessions = Vec::new();
+        for at in 0..below.len() {
+            let (stopped, rest) = below.split_at_mut(at);
+            let Some(child) = rest.first_mut() else { break };
+            let mut ctx = Ctx::new(now, rand::random(), config);
+            ctx.spent = spent(child.loaded.session.as_ref(), stopped);
+            sessions.extend(self.stop_below(child, command(&child.slot.id), ctx, tenant)?);
+        }
+        Ok(sessions)
+    }
+
     pub(crate) fn stop_below(
         &self,
         child: &mut Locked,
         command: Command,
-        now: Millis,
+        mut ctx: Ctx<'_>,
         tenant: &str,
-        config: &Arc<EngineConfig>,
     ) -> Result<Option<SessionAppend>, SubmitError> {
-        let mut ctx = Ctx::new(now, rand::random(), config);
+        let config = ctx.config;
         let decided = decide(&mut child.loaded.session, &child.slot.id, command, &mut ctx).map_err(SubmitError::Rejected)?;
         child.loaded.find_path(&self.inner.store)?;
         let Some(session) = child.loaded.session.as_ref().filter(|_| !decided.events.is_empty()) else { return Ok(None) };

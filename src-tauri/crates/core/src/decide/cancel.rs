@@ -93,14 +93,15 @@ impl Step<'_, '_, '_> {
 
     fn void_engine_calls(&mut self) {
         for (id, _) in self.open_ids(CallKind::LlmCall) {
-            self.emit(Payload::CallVoided { kind: CallKind::LlmCall, id });
+            self.emit(Payload::CallVoided { kind: CallKind::LlmCall, id, spent: None });
         }
     }
 
     /// The children go down with their own cancel (C-8); here their calls end.
     fn void_children(&mut self) {
         for (id, _) in self.open_ids(CallKind::Subagent) {
-            self.emit(Payload::CallVoided { kind: CallKind::Subagent, id });
+            let spent = self.ctx.spent.remove(&id);
+            self.emit(Payload::CallVoided { kind: CallKind::Subagent, id, spent });
         }
     }
 

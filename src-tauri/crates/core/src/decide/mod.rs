@@ -168,7 +168,7 @@ impl<'s, 'c, 'k> Step<'s, 'c, 'k> {
             | Payload::SubagentStarted { id }
             | Payload::SubagentTurnCompleted { id, .. }
             | Payload::SubagentErrored { id, .. } => call(CallKind::Subagent, id),
-            Payload::CallVoided { kind, id } => call(*kind, id),
+            Payload::CallVoided { kind, id, .. } => call(*kind, id),
             Payload::DecisionDispatched { id, .. }
             | Payload::DecisionCompleted { id }
             | Payload::DecisionErrored { id, .. }

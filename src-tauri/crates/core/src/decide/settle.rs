@@ -201,7 +201,7 @@ impl Step<'_, '_, '_> {
     }
 
     pub(super) fn void(&mut self, kind: CallKind, id: &CallId) {
-        self.emit(Payload::CallVoided { kind, id: id.clone() });
+        self.emit(Payload::CallVoided { kind, id: id.clone(), spent: None });
         self.drop_execute(kind, id);
     }
 }

@@ -544,7 +544,7 @@ fn line(payload: &Payload, triggers: &HashMap<String, &Trigger>) -> String {
         | Payload::ToolCallDispatched { id, .. }
         | Payload::ToolCallCompleted { id, .. }
         | Payload::ToolCallErrored { id, .. } => id.to_string(),
-        Payload::CallVoided { kind: CallKind::ToolCall, id } => id.to_string(),
+        Payload::CallVoided { kind: CallKind::ToolCall, id, .. } => id.to_string(),
         Payload::CallVoided { kind: CallKind::LlmCall, .. } => "model".to_owned(),
         Payload::SessionInterrupted { interrupt_id, .. } | Payload::SessionInterruptResumed { interrupt_id, .. } => {
             interrupt_id.to_string()
