@@ -24,6 +24,9 @@ pub(crate) enum Command {
     /// List open questions, or answer one.
     #[command(subcommand)]
     Interrupts(Interrupts),
+    /// Connections to MCP servers: how they stand, and their credentials.
+    #[command(subcommand)]
+    Connections(Connections),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -167,4 +170,36 @@ pub(crate) struct Resume {
     pub note: Option<String>,
     #[command(flatten)]
     pub target: Target,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Connections {
+    /// Every connection of the configuration.
+    List {
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Print a link, and wait until the authorization was given there. The browser must run on the engine's machine.
+    Authorize {
+        /// `mcp.<id>`
+        path: String,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Keep a token, read as one line from standard input.
+    SetToken {
+        /// `mcp.<id>`
+        path: String,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Throw the credential away.
+    Forget {
+        /// `mcp.<id>`
+        path: String,
+        #[command(flatten)]
+        target: Target,
+    },
 }

@@ -1,5 +1,6 @@
 //! The commands (CL-1).
 
+mod connections;
 mod interrupts;
 mod run;
 mod serve;
@@ -14,5 +15,6 @@ pub(crate) async fn run(args: Args) -> Result<u8, Ended> {
         Command::Run(run) => run::run(run).await,
         Command::Sessions(sessions) => sessions::sessions(sessions).await,
         Command::Interrupts(interrupts) => interrupts::interrupts(interrupts).await,
+        Command::Connections(connections) => connections::connections(connections).await,
     }
 }

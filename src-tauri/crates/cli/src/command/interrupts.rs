@@ -84,6 +84,9 @@ fn print_question(asked: &Value, offered: &[Value]) {
     if let (Some("url"), metadata) = (mode(Some(payload)), &payload["metadata"]) {
         say!("  on {}: {}", word(&metadata["host"]), word(&metadata["url"])); // M-33
     }
+    if let Some(path) = payload["authorize"]["connection"].as_str() {
+        say!("  first: holdpoint connections authorize {path}"); // SL-10's link is made when it is shown (M-23)
+    }
     for (name, field) in payload["responseSchema"]["properties"].as_object().into_iter().flatten() {
         let required = payload["responseSchema"]["required"].as_array().is_some_and(|list| list.contains(&json!(name)));
         say!("  {name}: {}{}", kind(field), if required { ", required" } else { "" });
