@@ -409,6 +409,7 @@ fn check_passed_on(section: &Section<'_>) -> Result<(), ConfigError> {
     if let Some(table) = section.table("subagent_tools")? {
         table.allow(&["strategy", "wait"])?;
         table.one_of("strategy", &["per_agent", "single"])?;
+        table.bool("wait")?;
     }
     if section.has("defer_tools") && section.bool("defer_tools").is_err() {
         let Some(table) = section.table("defer_tools")? else { return Ok(()) };

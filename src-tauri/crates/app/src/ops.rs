@@ -32,6 +32,7 @@
 
 use holdpoint_core::answer::{Answer, Responder};
 use holdpoint_core::command::{Command as Asked, Creation, Input, Receipt as Done};
+use holdpoint_core::delegate::WAITING;
 use holdpoint_core::event::{CallKind, Identity, Subject, Visibility};
 use holdpoint_core::id::SessionId;
 use holdpoint_core::message::{Message, Role};
@@ -443,8 +444,9 @@ fn forecast(state: &Session, of: &ForecastOf, scripted: &dyn Fn(&str) -> bool) -
                 told.model_calls.push(shown_model(&call.name, scripted(block)));
             }
             CallKind::ToolCall => told.tool_calls.push(call.name.clone()),
-            CallKind::Subagent => told.subagents.push(call.name.clone()),
-            CallKind::ConnectorSync => {}
+            CallKind::Subagent if call.mode != WAITING => told.subagents.push(call.name.clone()),
+            // What is only waited for, or fetched for the session, goes on.
+            CallKind::Subagent | CallKind::ConnectorSync => {}
         }
     }
     if leaf.is_none() {

@@ -3,6 +3,7 @@
 use crate::answer::outcome;
 use crate::connector::{self, Fetch};
 use crate::decision::Trigger;
+use crate::delegate;
 use crate::event::{CallKind, Event, Payload};
 use crate::id::{CallId, SessionId};
 use crate::message::{ErrorInfo, Handler, Message, Role};
@@ -105,9 +106,7 @@ impl Session {
                 });
                 let status = if error.is_some() { CallStatus::Failed } else { CallStatus::Completed };
                 self.end_call(event, CallKind::Subagent, id, status, error.as_ref());
-                if self.call(CallKind::Subagent, id).is_some_and(|call| call.mode == "detached") {
-                    self.detached.push(id.clone());
-                }
+                self.detached_or_collected(id);
             }
             Payload::SubagentErrored { id, error, retryable } => self.fail_attempt(event, CallKind::Subagent, id, error, *retryable, None),
             Payload::ConnectorSyncRequested { path, attempt, retry } => {
@@ -245,6 +244,18 @@ impl Session {
             Payload::SessionMessageRequested { target_session_id, message } => {
                 self.sends.push((event.seq, target_session_id.clone(), message.clone()));
             }
+        }
+    }
+
+    /// S-11: a detached call leaves a result to be told; one that a wait collects is told there. On a branch that was left nobody
+    /// reads what a wait collects.
+    fn detached_or_collected(&mut self, id: &CallId) {
+        let Some(call) = self.call(CallKind::Subagent, id) else { return };
+        if call.mode == "detached" {
+            self.detached.push(id.clone());
+        } else if let Some(collected) = delegate::waited_for(self, call).filter(|_| self.is_active(call.anchor)) {
+            let collected = collected.id.clone();
+            self.detached.retain(|id| *id != collected);
         }
     }
 

@@ -7,11 +7,15 @@ use crate::engine_config::EngineConfig;
 use crate::event::CallKind;
 use crate::id::{CallId, DecisionId, SessionId, TurnId, ulid};
 use crate::message::{AgentConfig, ErrorCode, ErrorInfo, LlmTool};
-use crate::state::Session;
+use crate::state::{Call, Session};
 use crate::time::Millis;
 
 /// Name of the one tool of the strategy `single` (S-9).
 const SINGLE: &str = "subagent";
+/// Name of the tool that collects what a detached delegate found (S-11).
+pub const WAIT: &str = "subagent_wait";
+/// The mode of such a call: no work is handed over, a turn that was is waited for (S-10).
+pub const WAITING: &str = "wait";
 
 /// An entry of `subagents`.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,11 +63,25 @@ pub fn delegates(config: &AgentConfig) -> Vec<Delegate> {
 /// Names under which the model may call this agent's delegates (M-5).
 pub fn tool_names(config: &AgentConfig) -> Vec<String> {
     let list = delegates(config);
-    if is_single(config) && !list.is_empty() { vec![SINGLE.to_owned()] } else { list.into_iter().map(|d| d.tool).collect() }
+    let wait = offers_wait(config).then(|| WAIT.to_owned());
+    let own = if is_single(config) && !list.is_empty() { vec![SINGLE.to_owned()] } else { list.into_iter().map(|d| d.tool).collect() };
+    own.into_iter().chain(wait).collect()
+}
+
+fn wait_setting(config: &AgentConfig) -> Option<bool> {
+    config.other.get("subagent_tools").and_then(|tools| tools["wait"].as_bool()).filter(|_| !delegates(config).is_empty())
+}
+
+/// Whether the model is shown [`WAIT`].
+fn offers_wait(config: &AgentConfig) -> bool {
+    wait_setting(config) == Some(true)
 }
 
 /// K-10. The one tool of the strategy `single` is deferred when every delegate behind it is.
 pub fn is_deferred(config: &AgentConfig, tool: &str) -> bool {
+    if tool == WAIT && offers_wait(config) {
+        return false;
+    }
     let single = is_single(config);
     let mut behind = delegates(config).into_iter().filter(|d| single || d.tool == tool);
     behind.all(|d| crate::deferred::is_deferred(config, d.defer))
@@ -98,16 +116,31 @@ pub fn tools(session: &Session, config: &AgentConfig, engine: &EngineConfig) -> 
         }
         json!({"type": "object", "properties": properties, "required": required})
     };
+    let wait = offers_wait(config).then(wait_tool);
     if is_single(config) {
         let names: Vec<&str> = delegates.iter().map(|d| d.agent_id.as_str()).collect();
         let lines = names.iter().filter_map(|id| about(id).map(|text| format!("{id}: {text}")));
         let description = ["Hands a task to another agent.".to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n");
-        return vec![LlmTool { name: SINGLE.to_owned(), description: Some(description), input: Some(schema(Some(names))), output: None }];
+        let one = LlmTool { name: SINGLE.to_owned(), description: Some(description), input: Some(schema(Some(names))), output: None };
+        return [one].into_iter().chain(wait).collect();
     }
-    delegates
-        .iter()
-        .map(|d| LlmTool { name: d.tool.clone(), description: about(&d.agent_id), input: Some(schema(None)), output: None })
-        .collect()
+    let each = delegates.iter().map(|d| LlmTool {
+        name: d.tool.clone(),
+        description: about(&d.agent_id),
+        input: Some(schema(None)),
+        output: None,
+    });
+    each.chain(wait).collect()
+}
+
+fn wait_tool() -> LlmTool {
+    let session = json!({"type": "string", "description": "The session that the detached call was answered with."});
+    LlmTool {
+        name: WAIT.to_owned(),
+        description: Some("Waits for an agent that works detached, and returns its result.".to_owned()),
+        input: Some(json!({"type": "object", "properties": {"session": session}, "required": ["session"]})),
+        output: None,
+    }
 }
 
 /// Those of them that are in model requests.
@@ -124,10 +157,34 @@ pub struct Asked {
     pub mode: Option<String>,
 }
 
+impl Asked {
+    /// A wait for the turn of a detached call, whatever modes the config allows for work: none is handed over.
+    pub fn is_wait(&self) -> bool {
+        self.agent_id == WAIT || (self.mode.as_deref() == Some(WAITING) && self.session_id.is_some())
+    }
+
+    /// A wait names a session; here it gets the agent of that session.
+    #[must_use]
+    pub fn with_agent_of(mut self, session: &Session) -> Self {
+        let of = |call: &&Call| call.kind == CallKind::Subagent && call.child.is_some() && call.child == self.session_id;
+        if self.agent_id == WAIT
+            && let Some(call) = session.calls.iter().find(of)
+        {
+            self.agent_id.clone_from(&call.name);
+        }
+        self
+    }
+}
+
 pub fn asked(config: &AgentConfig, name: &str, arguments: &str) -> Option<Asked> {
     let list = delegates(config);
     let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
     let text = |key: &str| arguments[key].as_str().map(str::to_owned);
+    // A model that knows of it may wait, shown the tool or not, unless it is switched off.
+    if name == WAIT && config.tool(WAIT).is_none() && !list.is_empty() && wait_setting(config) != Some(false) {
+        let (session_id, mode) = (text("session").map(SessionId::from), Some(WAITING.to_owned()));
+        return Some(Asked { agent_id: WAIT.to_owned(), message: None, session_id, mode });
+    }
     let agent_id = if is_single(config) && name == SINGLE && !list.is_empty() {
         text("agent").unwrap_or_default()
     } else {
@@ -149,8 +206,27 @@ pub fn child_id(parent: &Session, decision: &DecisionId, queued_at: Millis, call
     format!("sesn_{}", ulid(queued_at, random_of(&format!("{}\n{decision}\n{call}\n", parent.id)))).into()
 }
 
+/// The turn of its child that a delegation is about: the one it opens or, of a wait, the one that the detached call opened.
+pub fn turn_of(parent: &Session, call: &Call) -> TurnId {
+    let about = waited_for(parent, call).unwrap_or(call);
+    child_turn(&parent.id, &about.id, about.requested_at)
+}
+
+/// The detached call whose result a wait collects: the last one to that session.
+pub fn waited_for<'a>(session: &'a Session, wait: &Call) -> Option<&'a Call> {
+    let child = wait.child.as_ref().filter(|_| wait.mode == WAITING)?;
+    let calls = session.calls.iter().filter(|call| call.kind == CallKind::Subagent);
+    calls.take_while(|call| call.id != wait.id).filter(|call| call.mode == "detached" && call.child.as_ref() == Some(child)).last()
+}
+
+/// Whether a call on the active branch waits for this detached one: its result is then told there, and by no message (S-11).
+pub fn is_waited_for(session: &Session, detached: &CallId) -> bool {
+    let mut waits = session.open_calls().filter(|call| call.kind == CallKind::Subagent && session.is_active(call.anchor));
+    waits.any(|wait| waited_for(session, wait).is_some_and(|call| call.id == *detached))
+}
+
 /// The turn a delegation opens in its child: made of the call, so that handing it over twice opens one turn (N-3).
-pub fn child_turn(parent: &SessionId, call: &CallId, at: Millis) -> TurnId {
+fn child_turn(parent: &SessionId, call: &CallId, at: Millis) -> TurnId {
     format!("turn_{}", ulid(at, random_of(&format!("{parent}\n{call}\nturn\n")))).into()
 }
 
@@ -181,6 +257,9 @@ fn random_of(text: &str) -> u128 {
 /// Why a delegation reaches no child (S-7, S-8, S-18), if so.
 pub fn refusal(session: &Session, engine: &EngineConfig, asked: &Asked) -> Option<ErrorInfo> {
     let unroutable = |message: String| Some(ErrorInfo::new(ErrorCode::Unroutable, message));
+    if asked.is_wait() {
+        return wait_refusal(session, asked);
+    }
     let config = session.config();
     let limit = config.map_or(engine.max_subagent_depth, |config| depth_limit(config, engine));
     if session.ancestry.len() as u32 >= limit {
@@ -195,11 +274,11 @@ pub fn refusal(session: &Session, engine: &EngineConfig, asked: &Asked) -> Optio
         return Some(ErrorInfo { param: Some("input".to_owned()), ..error });
     }
     let child = asked.session_id.as_ref()?;
-    let calls = || session.calls.iter().filter(|call| call.kind == CallKind::Subagent && call.child.as_ref() == Some(child));
+    let calls = || calls_of(session, child).filter(|call| call.mode != WAITING);
     let Some(last) = calls().next_back().filter(|_| calls().any(|call| call.name == asked.agent_id && call.reached)) else {
         return unroutable(format!("{child} is no session of {} that this one started", asked.agent_id));
     };
-    if last.status.is_open() {
+    if last.status.is_open() || is_waited_for(session, &last.id) {
         return Some(ErrorInfo::new(ErrorCode::HandlerError, format!("{child} is still busy with an earlier task")));
     }
     let stopped = last.status == crate::state::CallStatus::Voided || last.error.as_ref().is_some_and(|e| e.is(ErrorCode::Cancelled));
@@ -207,6 +286,28 @@ pub fn refusal(session: &Session, engine: &EngineConfig, asked: &Asked) -> Optio
         return unroutable(format!("{child} was cancelled and cannot be continued"));
     }
     None
+}
+
+fn calls_of<'a>(session: &'a Session, child: &'a SessionId) -> impl DoubleEndedIterator<Item = &'a Call> {
+    session.calls.iter().filter(move |call| call.kind == CallKind::Subagent && call.child.as_ref() == Some(child))
+}
+
+/// Why there is nothing to wait for, if so.
+fn wait_refusal(session: &Session, asked: &Asked) -> Option<ErrorInfo> {
+    let Some(child) = &asked.session_id else {
+        let error = ErrorInfo::new(ErrorCode::InvalidResponse, format!("{WAIT} was called without a session"));
+        return Some(ErrorInfo { param: Some("input".to_owned()), ..error });
+    };
+    if !calls_of(session, child).any(|call| call.name == asked.agent_id && call.reached) {
+        return Some(ErrorInfo::new(ErrorCode::Unroutable, format!("{child} is no session that this one started")));
+    }
+    let last = calls_of(session, child).rfind(|call| call.mode == "detached");
+    let message = match last.filter(|call| session.detached.contains(&call.id)) {
+        None => format!("nothing of {child} is waited for: its result was told, or is waited for by the call that it works for"),
+        Some(call) if is_waited_for(session, &call.id) => format!("{child} is waited for already"),
+        Some(_) => return None,
+    };
+    Some(ErrorInfo::new(ErrorCode::HandlerError, message))
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ pub fn pending(session: &Session) -> Vec<Effect> {
         _ => None,
     });
     let told = if crate::thread::is_stopped(session) { &[][..] } else { &session.detached[..] };
-    let detached = told.iter().map(|call| Effect::AwaitDetached { call: call.clone() });
+    let told = told.iter().filter(|call| !crate::delegate::is_waited_for(session, call));
+    let detached = told.map(|call| Effect::AwaitDetached { call: call.clone() });
     decide.into_iter().chain(models).chain(fetches).chain(tools).chain(children).chain(detached).collect()
 }
 

@@ -234,7 +234,7 @@ pub(crate) fn wanted_action(session: &Session, call: &crate::message::ToolCall) 
         None => (call.function.name.clone(), call.function.arguments.clone()),
     };
     match session.config().and_then(|config| crate::delegate::asked(config, &name, &arguments)) {
-        Some(asked) => Action::SubagentSpawn { call: id, asked, retry: None },
+        Some(asked) => Action::SubagentSpawn { call: id, asked: asked.with_agent_of(session), retry: None },
         None => Action::ToolCall { id: Some(id), name, arguments, retry: None },
     }
 }

@@ -227,8 +227,11 @@ impl Parser<'_> {
             "subagent.spawn" => {
                 fields.only(&["session_id", "agent_id", "tool_call_id", "message", "retry", "mode"])?;
                 let mode: Option<String> = fields.get("mode")?;
-                if mode.as_ref().is_some_and(|mode| !["blocking", "detached"].contains(&mode.as_str())) {
-                    return Err("subagent.spawn: mode is \"blocking\" or \"detached\"".to_owned());
+                if mode.as_ref().is_some_and(|mode| !["blocking", "detached", "wait"].contains(&mode.as_str())) {
+                    return Err("subagent.spawn: mode is \"blocking\", \"detached\" or \"wait\"".to_owned());
+                }
+                if mode.as_deref() == Some("wait") && fields.get::<SessionId>("session_id")?.is_none() {
+                    return Err("subagent.spawn: mode \"wait\" needs the `session_id` that is waited for".to_owned());
                 }
                 let asked = Asked {
                     agent_id: fields.need("agent_id")?,

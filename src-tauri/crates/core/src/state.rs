@@ -173,7 +173,7 @@ pub struct Call {
     pub target: Option<String>,
     pub llm: Option<LlmDetail>,
     pub child: Option<SessionId>,
-    /// Of a subagent: `blocking` or `detached`.
+    /// Of a subagent: `blocking`, `detached` or `wait`.
     pub mode: String,
     /// Of a subagent: its child session exists.
     pub reached: bool,

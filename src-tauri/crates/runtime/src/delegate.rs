@@ -5,7 +5,7 @@
 use holdpoint_core::command::{Caller, ChildEnd, Command, Creation, Input};
 use holdpoint_core::ctx::Ctx;
 use holdpoint_core::decide::has_run;
-use holdpoint_core::delegate::child_turn;
+use holdpoint_core::delegate::turn_of;
 use holdpoint_core::event::{CallKind, Rank};
 use holdpoint_core::id::{CallId, SessionId, TurnId};
 use holdpoint_core::message::{ErrorCode, ErrorInfo, Message, Role};
@@ -164,10 +164,6 @@ impl Engine {
         }
         Ok(Some(answer))
     }
-}
-
-pub(crate) fn turn_of(parent: &Session, call: &holdpoint_core::state::Call) -> TurnId {
-    child_turn(&parent.id, &call.id, call.requested_at)
 }
 
 /// The command that gives the child its message (S-4), if the call still waits for it.

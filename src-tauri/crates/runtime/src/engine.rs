@@ -14,6 +14,7 @@ use holdpoint_core::command::{Caller, Command, Input, Receipt};
 use holdpoint_core::ctx::Ctx;
 use holdpoint_core::decide::{Decided, decide, has_run};
 use holdpoint_core::decision::Trigger;
+use holdpoint_core::delegate::{WAITING, turn_of};
 use holdpoint_core::engine_config::EngineConfig;
 use holdpoint_core::envelope::envelope;
 use holdpoint_core::event::{CallKind, Event, Identity, Payload, Spent};
@@ -36,7 +37,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, SystemClock};
 use crate::connect::connector_call;
-use crate::delegate::{Told, turn_of};
+use crate::delegate::Told;
 use crate::receipt;
 use crate::runner::{ConnectorRunner, DecisionCall, Delta, DeltaSink, Failure, ModelCall, ModelFailure, ModelRunner, WorkerRunner};
 use crate::slot::{Loaded, Slot};
@@ -64,9 +65,13 @@ fn spent(session: Option<&Session>, stopped: &[Locked]) -> HashMap<CallId, Spent
     used.collect()
 }
 
-/// Sessions of the delegations that are open in this one.
+/// Sessions of the delegations that are open in this one. One that is only waited for is detached, and goes on (C-24).
 pub(crate) fn open_children(session: &Session) -> Vec<SessionId> {
-    session.open_calls().filter(|call| call.kind == CallKind::Subagent).filter_map(|call| call.child.clone()).collect()
+    session
+        .open_calls()
+        .filter(|call| call.kind == CallKind::Subagent && call.mode != WAITING)
+        .filter_map(|call| call.child.clone())
+        .collect()
 }
 
 /// A command for one session, with the tenant it may act in (B-5) and the id that makes it repeatable (D-13).

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use holdpoint_core::delegate::WAIT;
 use holdpoint_core::engine_config::AgentSpec;
 use serde_json::Value;
 
@@ -40,6 +41,12 @@ fn path_of(value: &Value) -> Option<&str> {
 /// Once every agent is known: each delegate exists, and none shares its name with a tool (S-1).
 pub fn check(section: &Section<'_>, spec: &AgentSpec, agents: &BTreeMap<String, AgentSpec>) -> Result<(), ConfigError> {
     let Some(config) = &spec.config else { return Ok(()) };
+    let names = holdpoint_core::delegate::tool_names(config);
+    if let Some(name) =
+        names.iter().find(|name| *name == WAIT && (config.tool(name).is_some() || names.iter().filter(|n| n == name).count() > 1))
+    {
+        return Err(section.error("subagent_tools", format!("`{name}` is the engine's own tool with wait = true; give yours another name")));
+    }
     for delegate in holdpoint_core::delegate::delegates(config) {
         if !agents.contains_key(&delegate.agent_id) {
             let ids: Vec<&str> = agents.keys().map(String::as_str).collect();

@@ -131,6 +131,13 @@ fn a_wrong_value_is_an_error_at_its_key() {
             ":4: agent.a: `call_tool` is the engine's own tool while tools are deferred; give yours another name",
         ),
         (format!("{AGENT}subagents = [{{ id = \"agent.a\", defer = 1 }}]\n"), ":7: agent.a.subagents: defer is true or false"),
+        (format!("{AGENT}subagent_tools = {{ wait = \"yes\" }}\n"), ":7: agent.a.subagent_tools.wait: must be true or false"),
+        (
+            format!(
+                "{AGENT}subagents = [\"agent.a\"]\nsubagent_tools = {{ wait = true }}\n[[agent.a.tools]]\nname = \"subagent_wait\"\nhandler = \"client\"\n"
+            ),
+            ":8: agent.a.subagent_tools: `subagent_wait` is the engine's own tool with wait = true; give yours another name",
+        ),
         ("[mcp.one]\n".to_owned(), ":1: mcp.one: needs exactly one of `url` and `command`"),
         ("[mcp.one]\ncommand = [\"x\"]\nauth = \"none\"\n".to_owned(), ":3: mcp.one.auth: does not go with `command`"),
         (

@@ -4,10 +4,11 @@ use serde_json::json;
 
 use crate::command::Receipt;
 use crate::decision::Trigger;
+use crate::delegate::WAITING;
 use crate::event::{CallKind, Payload};
 use crate::id::{CallId, TurnId};
 use crate::message::{Content, ErrorCode, ErrorInfo, Message, Role, ToolResult};
-use crate::state::{Session, TurnState};
+use crate::state::{Call, Session, TurnState};
 
 use super::Step;
 use super::interrupt::Closing;
@@ -39,7 +40,10 @@ pub fn forecast_cancel(session: &Session) -> Forecast {
     if !has_run(session) {
         return Forecast::default();
     }
-    let names = |kind: CallKind| session.open_calls().filter(move |call| call.kind == kind).map(|call| call.name.clone()).collect();
+    // What is only waited for goes on (C-24).
+    let ends = |call: &&Call| call.mode != WAITING;
+    let names =
+        |kind: CallKind| session.open_calls().filter(ends).filter(move |call| call.kind == kind).map(|call| call.name.clone()).collect();
     let waiting: Vec<_> = session.waiting_turns().collect();
     Forecast {
         turn_id: session.current.clone(),

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::command::ChildEnd;
 use crate::decision::Trigger;
-use crate::delegate::{Asked, child_id, mode, refusal, result_id, result_message};
+use crate::delegate::{Asked, WAITING, child_id, is_waited_for, mode, refusal, result_id, result_message};
 use crate::event::{CallKind, Payload};
 use crate::id::CallId;
 use crate::message::{ErrorInfo, Message, Role, Usage};
@@ -23,7 +23,8 @@ impl Step<'_, '_, '_> {
         let refused = refusal(self.s, self.ctx.config, asked);
         let config = self.s.config();
         let retry = RetryPolicy::resolve(EffectKind::SubagentStart, config.and_then(|c| c.retry.as_ref()), retry);
-        let mode = mode(config, &asked.agent_id, asked.mode.as_deref());
+        let wait = asked.is_wait().then(|| WAITING.to_owned());
+        let mode = wait.unwrap_or_else(|| mode(config, &asked.agent_id, asked.mode.as_deref()));
         let session_id = asked.session_id.clone().unwrap_or_else(|| child_id(self.s, &decision.id, decision.queued_at, &id));
         let (agent_id, message) = (asked.agent_id.clone(), asked.message.clone());
         self.emit(Payload::SubagentRequested { id: id.clone(), session_id, agent_id, message, retry, mode });
@@ -106,7 +107,8 @@ impl Step<'_, '_, '_> {
     /// S-11, Q-59: when no turn runs, all results that wait are told in one turn. Until then the call is asked about again.
     pub(super) fn detached_ended(&mut self, ends: Vec<(CallId, ChildEnd)>) {
         let busy = self.s.current.is_some() || self.s.waiting_turns().next().is_some() || self.s.paused();
-        let known: Vec<_> = ends.into_iter().filter(|(id, _)| self.s.detached.contains(id)).collect();
+        let told = |id: &CallId| self.s.detached.contains(id) && !is_waited_for(self.s, id);
+        let known: Vec<_> = ends.into_iter().filter(|(id, _)| told(id)).collect();
         if busy || known.is_empty() || crate::thread::is_stopped(self.s) {
             return;
         }

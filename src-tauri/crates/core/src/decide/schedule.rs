@@ -75,7 +75,13 @@ impl Step<'_, '_, '_> {
                 let (name, arguments) = (call.name.clone(), call.arguments.clone());
                 self.queue(call.turn_id.clone(), Trigger::ToolExecute { id, name, arguments, input, attempt, deadline });
             }
-            CallKind::Subagent => self.emit(Payload::SubagentDispatched { id }),
+            CallKind::Subagent => {
+                self.emit(Payload::SubagentDispatched { id: id.clone() });
+                // What is waited for runs already.
+                if call.mode == crate::delegate::WAITING {
+                    self.emit(Payload::SubagentStarted { id });
+                }
+            }
             CallKind::ConnectorSync => {}
         }
     }

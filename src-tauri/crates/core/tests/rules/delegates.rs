@@ -1,6 +1,8 @@
 //! Delegations as one session sees them: asked for, begun, ended, refused, detached, cancelled (§8, C-8, C-32).
 
 use holdpoint_core::command::{ChildEnd, Command};
+use holdpoint_core::delegate::turn_of;
+use holdpoint_core::event::CallKind;
 use holdpoint_core::id::SessionId;
 use holdpoint_core::message::{ErrorCode, ErrorInfo};
 use holdpoint_core::money::Money;
@@ -200,4 +202,118 @@ fn a_child_takes_messages_from_its_parent_only_s17() {
     story.until("tool.execute");
     story.settles("x", "done");
     assert_eq!(story.cancels().cancelled, Some(true), "S-17: resume, settle and cancel are taken");
+}
+
+/// A detached delegate works under the call `d`; the model calls `subagent_wait` for it under `w`.
+fn waits(more: Value) -> Story {
+    let mut story = handed_over(more);
+    started(&mut story);
+    let session = child(&story);
+    story.replies(calls(&[("w", "subagent_wait", &json!({"session": session}).to_string())]));
+    story
+}
+
+fn detached() -> Value {
+    json!({"subagent_mode": "detached", "subagent_tools": {"wait": true}})
+}
+
+#[test]
+fn the_tool_that_waits_is_shown_where_the_config_says_so_s10_s11() {
+    let names = |more: Value| -> Vec<String> {
+        let mut story = boss(more);
+        story.says("t", "go");
+        story.request().tools.into_iter().flatten().map(|tool| tool.name).collect()
+    };
+    assert_eq!(names(detached())[4..], ["helper", "subagent_wait"]);
+    assert_eq!(names(json!({}))[4..], ["helper"]);
+    assert_eq!(names(json!({"subagent_tools": {"strategy": "single", "wait": true}}))[4..], ["subagent", "subagent_wait"]);
+    assert_eq!(names(json!({"max_subagent_depth": 0, "subagent_tools": {"wait": true}})).len(), 4, "S-8");
+    let deferred = names(json!({"defer_tools": true, "subagent_tools": {"wait": true}}));
+    assert_eq!(deferred, ["subagent_wait", "tool_search", "call_tool"], "K-10: it is small, and needed at once");
+}
+
+#[test]
+fn a_wait_collects_the_result_and_its_cost_and_no_message_tells_it_s10_s11_s5() {
+    let mut story = waits(detached());
+    let session = child_of(&story, "d");
+    let asked = story.last("subagent.requested");
+    assert_eq!(
+        (&asked["session_id"], &asked["agent_id"], &asked["mode"], asked.get("message")),
+        (&session, &json!("helper"), &json!("wait"), None)
+    );
+    assert_eq!(pending(story.s()), [Effect::AwaitChild { call: "w".into() }], "it runs already, and is told once");
+    let wait = story.s().call(CallKind::Subagent, &"w".into()).expect("the wait");
+    let work = story.s().call(CallKind::Subagent, &"d".into()).expect("the work");
+    assert_eq!(turn_of(story.s(), wait), turn_of(story.s(), work), "the turn that is waited for");
+    story.does(Command::DetachedEnded { ends: vec![("d".into(), found())] }).expect("a report");
+    story.does(Command::ChildEnded { call: "w".into(), end: found() }).expect("a report");
+    assert_eq!(story.path().last(), Some(&format!("tool: {}", json!({"session": session, "result": "It is here."}))));
+    story.replies(text("Done."));
+    assert_eq!(story.last("turn.completed")["turn_cost"], "0.2");
+    assert_eq!(pending(story.s()), []);
+    story.does(Command::DetachedEnded { ends: vec![("d".into(), found())] }).expect("a report");
+    assert_eq!(story.all("turn.started").len(), 1, "the message is withdrawn");
+}
+
+#[test]
+fn a_wait_that_has_nothing_to_wait_for_says_so_s7_s11() {
+    let mut story = waits(detached());
+    let session = child_of(&story, "d");
+    let waits = |story: &mut Story, id: &str, arguments: Value| {
+        story.replies(calls(&[(id, "subagent_wait", &arguments.to_string())]));
+        story.last("subagent.errored")["error"].clone()
+    };
+    story.does(Command::ChildEnded { call: "w".into(), end: found() }).expect("a report");
+    let again = waits(&mut story, "w2", json!({"session": session}));
+    assert_eq!(again["code"], "handler_error");
+    assert!(again["message"].as_str().is_some_and(|message| message.contains("its result was told")), "{again}");
+    assert_eq!(waits(&mut story, "w3", json!({"session": "sesn_01JC7M2K4P6R8T0V2X4Z000000"}))["code"], "unroutable");
+    let without = waits(&mut story, "w4", json!({}));
+    assert_eq!((&without["code"], &without["param"]), (&json!("invalid_response"), &json!("input")));
+    story.replies(calls(&[("more", "helper", &json!({"message": "More", "session": session}).to_string())]));
+    assert_eq!(pending(story.s()), [Effect::Spawn { call: "more".into(), attempt: 1 }], "S-7: it can be continued");
+}
+
+#[test]
+fn two_waits_for_one_delegate_are_one_too_many_s11() {
+    let mut story = handed_over(detached());
+    started(&mut story);
+    let arguments = json!({"session": child(&story)}).to_string();
+    story.replies(calls(&[("w", "subagent_wait", &arguments), ("v", "subagent_wait", &arguments)]));
+    let error = story.last("subagent.errored");
+    assert_eq!((&error["id"], &error["error"]["code"]), (&json!("v"), &json!("handler_error")));
+    assert_eq!(pending(story.s()), [Effect::AwaitChild { call: "w".into() }]);
+}
+
+#[test]
+fn a_wait_that_is_cancelled_or_runs_out_of_time_leaves_the_result_to_be_told_c24_s11_s18() {
+    for cancelled in [true, false] {
+        let mut story = waits(detached());
+        let session = child_of(&story, "d");
+        if cancelled {
+            story.cancels();
+        } else {
+            story.advance(3_600_000);
+            assert_eq!(story.last("subagent.errored")["error"]["code"], "deadline_exceeded", "S-15");
+            story.replies(text("Later then."));
+        }
+        assert_eq!(pending(story.s()), [Effect::AwaitDetached { call: "d".into() }]);
+        story.does(Command::DetachedEnded { ends: vec![("d".into(), found())] }).expect("a report");
+        assert!(story.path().last().is_some_and(|line| line.contains("It is here.")), "it is told after all");
+        story.replies(calls(&[("more", "helper", &json!({"message": "More", "session": session}).to_string())]));
+        assert_eq!(pending(story.s()), [Effect::Spawn { call: "more".into(), attempt: 1 }], "S-18: it was not cancelled itself");
+    }
+}
+
+#[test]
+fn a_worker_may_wait_by_its_own_spawn_and_must_name_a_session_p7_s10() {
+    let mut story = Story::helper();
+    story.says("t", "go");
+    story.settles_down();
+    story.replies(calls(&[("c", "look", "{}")]));
+    let asked = story.until("tool.execute");
+    let spawn = json!({"type": "subagent.spawn", "agent_id": "solo", "tool_call_id": "x", "mode": "wait"});
+    story.answers(crate::story::instead(&asked, json!([spawn])));
+    let error = &story.last("decision.errored")["error"];
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("needs the `session_id`")), "{error}");
 }
