@@ -2,9 +2,12 @@
 //! first run, and the HTTP API beside the window. `HOLDPOINT_DB` and `HOLDPOINT_CONFIG` name others.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use holdpoint_app::{App, OpenError, Options, paths, sample};
+use holdpoint_app::{App, OpenError, Options, Vault, paths, sample};
 use holdpoint_http::{Bound, ServeError, Settings};
+
+use crate::vault::Preferred;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -38,7 +41,12 @@ fn options() -> Result<Options, StartError> {
     };
     let db = std::env::var_os("HOLDPOINT_DB").map(PathBuf::from);
     let api_key = std::env::var("HOLDPOINT_API_KEY").ok();
-    Ok(Options { config, db, api_key, lenient: true, ..Options::default() })
+    // The keyring belongs to the person, not to a database: another one keeps its credentials beside itself.
+    let vault: Option<Arc<dyn Vault>> = match db {
+        None => Some(Arc::new(Preferred::keyring(paths::credentials_file(&paths::default_db())))),
+        Some(_) => None,
+    };
+    Ok(Options { config, db, api_key, lenient: true, vault, ..Options::default() })
 }
 
 /// The window works without the API, so a failure here is shown in the app's status and stops nothing.

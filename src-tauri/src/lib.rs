@@ -9,6 +9,7 @@ mod instance;
 mod notice;
 mod notify;
 mod renderer;
+mod vault;
 mod window;
 
 use std::process::ExitCode;

@@ -30,8 +30,8 @@ use std::time::SystemTime;
 
 use holdpoint_core::id::{IdGen, SessionId};
 use holdpoint_core::time::Millis;
-pub use holdpoint_effects_mcp::Vault;
-use holdpoint_effects_mcp::{Credentials, FileVault};
+use holdpoint_effects_mcp::Credentials;
+pub use holdpoint_effects_mcp::{FileVault, MemoryVault, Vault};
 use holdpoint_runtime::engine::Engine;
 use holdpoint_store::{Store, StoreError};
 use tokio::sync::watch;

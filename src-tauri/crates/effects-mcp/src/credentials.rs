@@ -59,6 +59,9 @@ impl Vault for FileVault {
         self.change(|all| drop(all.insert(name.to_owned(), secret.to_owned())))
     }
     fn remove(&self, name: &str) -> Result<(), String> {
+        if self.load(name)?.is_none() {
+            return Ok(());
+        }
         self.change(|all| drop(all.remove(name)))
     }
 }
