@@ -14,17 +14,17 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
   const text = JSON.stringify(value, null, 2) ?? "null";
   return (
     <div className={css.box}>
-      <div className={css.tools}>
-        <Button size="s" look="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)}>
-          {raw ? "Tree" : "Raw"}
-        </Button>
-        <Button size="s" look="quiet" onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}>
-          {copied ? "Copied" : "Copy"}
-        </Button>
-      </div>
       {/* A scrolling region takes the focus, so that keys can scroll it. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div className={css.scroll} role="region" aria-label={label} tabIndex={0}>
+        <div className={css.tools}>
+          <Button size="s" look="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)}>
+            {raw ? "Tree" : "Raw"}
+          </Button>
+          <Button size="s" look="quiet" onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}>
+            {copied ? "Copied" : "Copy"}
+          </Button>
+        </div>
         {raw ? (
           <pre className={css.raw}>
             <Visible text={text} />

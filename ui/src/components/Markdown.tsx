@@ -53,6 +53,7 @@ const plain: Components = {
   h5: ({ children }) => <h4>{shown(children)}</h4>,
   h6: ({ children }) => <h4>{shown(children)}</h4>,
   pre: ({ children }) => (
+    // A long line scrolls, and keys scroll only what has the focus.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <pre tabIndex={0}>{children}</pre>
   ),

@@ -1,6 +1,5 @@
 // The decision log: every closed question, the newest first.
 
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { Download } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
@@ -9,6 +8,7 @@ import { Button } from "../../components/Button";
 import { Mark } from "../../components/Mark";
 import { Menu } from "../../components/Menu";
 import page from "../../components/Page.module.css";
+import { FilterBox, RowList, useRows } from "../../components/RowList";
 import { ago, exact, took, useNow } from "../../components/time";
 import { Visible } from "../../components/Visible";
 import { interruptPath, sessionPath } from "../../paths";
@@ -55,8 +55,14 @@ export function ActivityPage() {
   const rows = useMemo(() => newestFirst(read, [...live.values()]), [read, live]);
   const shown = useMemo(() => rows.filter((row) => matches(decisionOf(row, user), text)), [rows, text, user]);
 
-  const scroll = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({ count: shown.length, getScrollElement: () => scroll.current, estimateSize: () => 60, overscan: 10, initialRect: { width: 900, height: 700 } });
+  const list = useRows(
+    shown.length,
+    (index) => {
+      const row = shown[index];
+      return row === undefined ? String(index) : `${interruptKey(row)}#${row.opened_seq}`;
+    },
+    60,
+  );
 
   function save(kind: "csv" | "json"): void {
     const decisions = shown.map((row) => decisionOf(row, user));
@@ -72,7 +78,7 @@ export function ActivityPage() {
     <div className={page.page}>
       <div className={page.bar}>
         <h1>Activity</h1>
-        <input ref={filter} type="search" className={css.filter} aria-label="Search the activity" placeholder="Question, agent, person, channel, outcome" value={text} onChange={(event) => setText(event.target.value)} onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()} />
+        <FilterBox ref={filter} label="Search the activity" placeholder="Question, agent, person, channel, outcome" value={text} onChange={setText} />
         <span className="faint">
           {shown.length} {shown.length === 1 ? "decision" : "decisions"}
         </span>
@@ -92,26 +98,24 @@ export function ActivityPage() {
           The log could not be read: {problem}
         </p>
       )}
-      <div ref={scroll} className={css.scroll}>
-        <div role="list" aria-label="Decisions" style={{ height: virtual.getTotalSize(), position: "relative" }}>
-          {virtual.getVirtualItems().map((item) => {
-            const row = shown[item.index];
-            if (row === undefined) return null;
-            return (
-              <div key={`${interruptKey(row)}#${row.opened_seq}`} data-index={item.index} ref={virtual.measureElement} role="listitem" className={css.line} style={{ transform: `translateY(${item.start}px)` }}>
-                <DecisionView row={row} user={user} now={now} />
-              </div>
-            );
-          })}
-        </div>
-        {shown.length === 0 && <p className={css.none}>{text === "" ? "No question was closed yet." : "No decision matches."}</p>}
-        {more && shown.length > 0 && (
-          <div className={css.more}>
-            <Button size="s" onClick={() => void readMore()}>
-              Read older decisions
-            </Button>
-          </div>
-        )}
+      <div className={css.rows}>
+        <RowList
+          rows={list}
+          label="Decisions"
+          renderRow={(index) => {
+            const row = shown[index];
+            return row !== undefined && <DecisionView row={row} user={user} now={now} />;
+          }}
+        >
+          {shown.length === 0 && <p className={css.none}>{text === "" ? "No question was closed yet." : "No decision matches."}</p>}
+          {more && shown.length > 0 && (
+            <div className={css.more}>
+              <Button size="s" onClick={() => void readMore()}>
+                Read older decisions
+              </Button>
+            </div>
+          )}
+        </RowList>
       </div>
     </div>
   );

@@ -1,6 +1,5 @@
 // Who waits for the person: the list on the left, the chosen question on the right.
 
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { AlarmClock, BellOff, Link, ListChecks, ListFilter, SquareArrowOutUpRight, SquareCheck } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNavigate, useParams } from "react-router";
@@ -10,6 +9,7 @@ import { Button, IconButton } from "../../components/Button";
 import { Dialog } from "../../components/Dialog";
 import { Kbd } from "../../components/Kbd";
 import { Menu } from "../../components/Menu";
+import { FilterBox, RowList, useRows } from "../../components/RowList";
 import { useNow } from "../../components/time";
 import { useKeepFocus } from "../../components/useKeepFocus";
 import { interruptLink, interruptPath, sessionPath } from "../../paths";
@@ -137,15 +137,8 @@ export function InboxPage() {
   ];
   useActions(actions);
 
-  const scroll = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => scroll.current,
-    estimateSize: (index) => (lines[index]?.kind === "row" || lines[index]?.kind === "asleep" ? 58 : 34),
-    overscan: 12,
-    getItemKey: (index) => lineKey(lines[index], index),
-    initialRect: { width: 380, height: 700 },
-  });
+  const list = useRows(lines.length, (index) => lineKey(lines[index], index), (index) => (lines[index]?.kind === "row" || lines[index]?.kind === "asleep" ? 58 : 34));
+  const { virtual } = list;
   const chosenLine = lines.findIndex((line) => line.kind === "row" && interruptKey(line.row) === chosenKey);
   useEffect(() => {
     if (chosenLine >= 0) virtual.scrollToIndex(chosenLine, { align: "auto" });
@@ -158,18 +151,7 @@ export function InboxPage() {
       <section className={css.list} aria-label="Waiting questions">
         <div className={css.bar}>
           <h1>Inbox</h1>
-          <input
-            ref={filterBox}
-            type="search"
-            className={css.filter}
-            aria-label="Filter the inbox"
-            placeholder="agent: reason: session: risk:"
-            value={filterText}
-            onChange={(event) => setFilterText(event.target.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
-            }}
-          />
+          <FilterBox ref={filterBox} label="Filter the inbox" placeholder="agent: reason: session: risk:" value={filterText} onChange={setFilterText} />
           <Menu
             trigger={
               <IconButton label="Sort and group">
@@ -198,20 +180,16 @@ export function InboxPage() {
             </span>
           </div>
         )}
-        <div ref={scroll} className={css.scroll}>
-          <div role="list" aria-label="Questions" style={{ height: virtual.getTotalSize(), position: "relative" }}>
-            {virtual.getVirtualItems().map((item) => {
-              const line = lines[item.index];
-              if (line === undefined) return null;
-              return (
-                <div key={item.key} role="listitem" data-index={item.index} ref={virtual.measureElement} className={css.line} style={{ transform: `translateY(${item.start}px)` }}>
-                  <LineView line={line} chosenKey={chosenKey} pendingKeys={pendingKeys} marks={marks} now={now} showHidden={showHidden} onShowHidden={() => setShowHidden(!showHidden)} />
-                </div>
-              );
-            })}
-          </div>
+        <RowList
+          rows={list}
+          label="Questions"
+          renderRow={(index) => {
+            const line = lines[index];
+            return line !== undefined && <LineView line={line} chosenKey={chosenKey} pendingKeys={pendingKeys} marks={marks} now={now} showHidden={showHidden} onShowHidden={() => setShowHidden(!showHidden)} />;
+          }}
+        >
           {ready && awake.length === 0 && filterText !== "" && <p className={css.none}>No waiting question matches this filter.</p>}
-        </div>
+        </RowList>
       </section>
       <section ref={detail} tabIndex={-1} className={css.detail} aria-label="Question">
         {chosen === undefined ? (

@@ -43,6 +43,7 @@ export function Log() {
       {log.problem !== null && <p className={css.error} role="alert">{log.problem}</p>}
       {log.older && <Button size="s" look="quiet" onClick={log.readOlder}>Read earlier events</Button>}
       {rows.length === 0 && <p className={css.note}>{log.rows.length === 0 ? "No event read yet." : "No event passes the filter."}</p>}
+      {/* The rows scroll, and keys scroll only what has the focus. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div ref={scroller} className={css.logRows} role="log" aria-label="Events" aria-live="off" tabIndex={0}>
         <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
@@ -78,6 +79,7 @@ function EventLine({ row, open, onToggle }: { row: EventRow; open: boolean; onTo
       {open && (
         <div className={css.payload}>
           <IconButton label="Copy event" onClick={() => void operations.copy(JSON.stringify(row), "Event")}><Copy /></IconButton>
+          {/* A long payload scrolls, and keys scroll only what has the focus. */}
           {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
           <pre tabIndex={0}><Visible text={text} /></pre>
         </div>

@@ -1,6 +1,5 @@
 // Every session, the newest first, each with the one word for how it stands.
 
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { Plus } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useNavigate } from "react-router";
@@ -9,6 +8,7 @@ import { Button } from "../../components/Button";
 import { Chip } from "../../components/Chip";
 import { activityMark, activityWord, Mark } from "../../components/Mark";
 import { usd } from "../../components/money";
+import { FilterBox, RowList, useRows } from "../../components/RowList";
 import { ago, exact, useNow } from "../../components/time";
 import { sessionPath } from "../../paths";
 import { useDesk, useDeskState } from "../../store/hooks";
@@ -34,8 +34,8 @@ export function SessionsPage() {
   const rows = useMemo(() => all.filter((row) => matches(row, text)), [all, text]);
   const chosen = Math.min(at, rows.length - 1);
 
-  const scroll = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroll.current, estimateSize: () => 58, overscan: 12, initialRect: { width: 900, height: 700 } });
+  const list = useRows(rows.length, (index) => rows[index]?.session_id ?? String(index), 58);
+  const { virtual } = list;
   const last = virtual.getVirtualItems().at(-1)?.index ?? 0;
   const oldest = all.at(-1)?.last_event_at;
   const wantsOlder = ready && !ended && oldest !== undefined && last >= rows.length - 1;
@@ -74,36 +74,21 @@ export function SessionsPage() {
     <div className={css.page}>
       <div className={css.bar}>
         <h1>Sessions</h1>
-        <input
-          ref={filter}
-          type="search"
-          className={css.filter}
-          aria-label="Filter sessions"
-          placeholder="Title, agent or status"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
-          }}
-        />
+        <FilterBox ref={filter} label="Filter sessions" placeholder="Title, agent or status" value={text} onChange={setText} />
         <Button look="primary" size="s" icon={<Plus aria-hidden="true" />} keyHint="c" disabled={agents.length === 0} onClick={() => desk.ui.setState({ overlay: "new_session", newSessionAgent: null })}>
           New session
         </Button>
       </div>
-      <div ref={scroll} className={css.scroll}>
-        <div role="list" aria-label="Sessions" style={{ height: virtual.getTotalSize(), position: "relative" }}>
-          {virtual.getVirtualItems().map((item) => {
-            const row = rows[item.index];
-            if (row === undefined) return null;
-            return (
-              <div key={row.session_id} role="listitem" className={css.line} style={{ transform: `translateY(${item.start}px)` }}>
-                <SessionItem row={row} now={now} chosen={item.index === chosen} />
-              </div>
-            );
-          })}
-        </div>
+      <RowList
+        rows={list}
+        label="Sessions"
+        renderRow={(index) => {
+          const row = rows[index];
+          return row !== undefined && <SessionItem row={row} now={now} chosen={index === chosen} />;
+        }}
+      >
         {ready && rows.length === 0 && <p className={css.none}>{text === "" ? "No session yet. Start one with New session." : "No session matches."}</p>}
-      </div>
+      </RowList>
     </div>
   );
 }

@@ -20,6 +20,7 @@ function CodeBlock({ code, language }: { code: string; language: string | null }
         <span>{language ?? "code"}</span>
         <IconButton label="Copy code" onClick={() => void operations.copy(code, "Code")}><Copy /></IconButton>
       </figcaption>
+      {/* Long code scrolls, and keys scroll only what has the focus. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <pre tabIndex={0}><code>{lines === null ? <Visible text={code} /> : lines.map((line, at) => <Line key={at} pieces={line} last={at === lines.length - 1} />)}</code></pre>
     </figure>

@@ -83,6 +83,7 @@ function Part({ title, text }: { title: string; text: string }) {
       {typeof value === "object" && value !== null ? (
         <JsonTree value={value} label={title} />
       ) : (
+        // A long result scrolls, and keys scroll only what has the focus.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <pre tabIndex={0}><Visible text={text} /></pre>
       )}

@@ -18,6 +18,7 @@ export function TurnEnd({ turn }: { turn: TurnRow }) {
       {turn.stack !== null && (
         <details open>
           <summary>Where in the worker</summary>
+          {/* A long stack scrolls, and keys scroll only what has the focus. */}
           {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
           <pre tabIndex={0}><Visible text={turn.stack} /></pre>
         </details>
