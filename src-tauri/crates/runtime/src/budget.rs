@@ -10,16 +10,22 @@ use holdpoint_core::money::Money;
 use holdpoint_core::state::Session;
 use holdpoint_store::{BudgetScope, StoreError};
 
-use crate::engine::Engine;
+use crate::engine::{Call, Engine};
 use crate::slot::{Loaded, Slot};
 
 fn root_of(session: &Session) -> SessionId {
     session.ancestry.first().unwrap_or(&session.id).clone()
 }
 
+/// The root of the session that a command makes below another one.
+fn made_below(command: &Command) -> Option<SessionId> {
+    let Command::Input { create: Some(create), .. } = command else { return None };
+    create.ancestry.first().cloned()
+}
+
 impl Engine {
     /// Nothing is asked of the file where no limit is set.
-    pub(crate) fn budget(&self, tenant: &str, session: Option<&Session>, config: &EngineConfig) -> Result<Budget, StoreError> {
+    pub(crate) fn budget(&self, call: &Call, session: Option<&Session>, config: &EngineConfig) -> Result<Budget, StoreError> {
         let scope = |limit: Option<Money>, of: BudgetScope<'_>| -> Result<Option<Scope>, StoreError> {
             let Some(limit) = limit else { return Ok(None) };
             let spent = self.inner.store.budget_spent(of)?;
@@ -27,13 +33,14 @@ impl Engine {
             let allowance = (0..approvals).fold(limit, |sum, _| sum.plus(limit));
             Ok(Some(Scope { limit, spent, allowance }))
         };
-        let root = session.map(root_of);
+        // A delegate that is being made belongs to its family already.
+        let root = session.map(root_of).or_else(|| made_below(&call.command));
         Ok(Budget {
             session: match &root {
                 Some(root) => scope(config.session_budget, BudgetScope::Family(root))?,
                 None => config.session_budget.map(|limit| Scope { limit, spent: Money::ZERO, allowance: limit }),
             },
-            tenant: scope(config.tenant_budget, BudgetScope::Tenant(tenant))?,
+            tenant: scope(config.tenant_budget, BudgetScope::Tenant(&call.tenant))?,
         })
     }
 

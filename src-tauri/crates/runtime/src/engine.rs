@@ -239,7 +239,7 @@ impl Engine {
         let mut ctx = Ctx::new(now, rand::random(), &config);
         ctx.spent = spent(loaded.session.as_ref(), &below);
         ctx.reachable = self.reachable(&call.tenant, &call.command)?;
-        ctx.budget = self.budget(&call.tenant, loaded.session.as_ref(), &config)?;
+        ctx.budget = self.budget(call, loaded.session.as_ref(), &config)?;
         let Decided { events, receipt } =
             decide(&mut loaded.session, &slot.id, call.command.clone(), &mut ctx).map_err(SubmitError::Rejected)?;
         let kept = call.command_id.as_ref().map(|id| CommandReceipt { command_id: id.clone(), body: receipt::to_json(&receipt) });
