@@ -23,6 +23,18 @@ test("a number key answers the question with the option at that place (I-53, I-5
   await expect(desk.transcript().getByText("Noted.")).toBeVisible();
 });
 
+test("what a call would change in a file is drawn from its arguments, which stay at hand (I-83, M-13)", async ({ desk }) => {
+  await desk.asked("edit");
+  await desk.open("/inbox");
+  await desk.page.getByRole("link", { name: /files__edit_file/ }).first().click();
+  const changes = desk.card().getByRole("region", { name: "Changes to docs/prices.md" });
+  await expect(changes.locator("tr[data-kind=del]")).toContainText(["pump 140", "a"]);
+  await expect(changes.locator("tr[data-kind=add]")).toContainText(["pump 148", "<b>ab</b>"]);
+  await expect(changes.getByRole("img", { name: "right-to-left override U+202E" })).toBeVisible();
+  await expect(desk.card().getByRole("region", { name: "Arguments of files__edit_file" })).toContainText("dryRun");
+  await desk.screen("inbox-edit");
+});
+
 test("an option that needs a text is not sent without one, and the text goes along (I-98)", async ({ desk }) => {
   const session = await desk.asked("options");
   await desk.open("/inbox");

@@ -17,6 +17,18 @@ const questions = {
       options,
     },
   },
+  edit: {
+    message: "Run `files__edit_file`?",
+    metadata: {
+      type: "tool.approval",
+      tool: "files__edit_file",
+      connection: "mcp.files",
+      annotations: { destructiveHint: true, readOnlyHint: false },
+      remaining: 1,
+      risk: "high",
+      arguments: { path: "docs/prices.md", edits: [{ oldText: "pump 140\nhose 12\n", newText: "pump 148\nhose 12\n" }, { oldText: "a\u202eb", newText: "<b>ab</b>" }], dryRun: false },
+    },
+  },
   pair: { message: "Send the summary to the team?" },
   form: {
     message: "Which account should be rotated first?",
