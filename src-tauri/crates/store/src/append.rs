@@ -71,15 +71,20 @@ impl Prepared {
         Ok(Self { sessions, receipt, now: now.0 })
     }
 
+    /// Refuses before the first write (D-10, D-13); what fails after that is the disk's.
     pub fn apply(&self, db: &Connection, counter: &mut u64) -> Result<(), StoreError> {
+        if let Some((command_id, _)) = &self.receipt {
+            refuse_repeated(db, command_id)?;
+        }
+        let found = self.sessions.iter().map(|session| session.find(db)).collect::<Result<Vec<_>, _>>()?;
         if let Some((command_id, body)) = &self.receipt {
             insert_receipt(db, command_id, body, self.now)?;
         }
-        if self.sessions.is_empty() {
+        if found.is_empty() {
             return Ok(());
         }
         *counter += 1;
-        self.sessions.iter().try_for_each(|session| session.apply(db, *counter as i64))
+        self.sessions.iter().zip(found).try_for_each(|(session, id)| session.put(db, id, *counter as i64))
     }
 }
 
@@ -97,16 +102,9 @@ impl PreparedSession {
         })
     }
 
-    fn apply(&self, db: &Connection, changed: i64) -> Result<(), StoreError> {
-        let session = self.put_session(db, changed)?;
-        self.put_events(db, session)?;
-        self.put_interrupts(db, session, changed)?;
-        self.put_spend(db, session)
-    }
-
-    /// Checks the expected seq and gives the session's number.
-    fn put_session(&self, db: &Connection, changed: i64) -> Result<i64, StoreError> {
-        let SessionAppend { session_id, expected_seq, events, tenant, busy, row, .. } = &self.step;
+    /// The session's number, if it has one, after a check of the expected seq.
+    fn find(&self, db: &Connection) -> Result<Option<i64>, StoreError> {
+        let SessionAppend { session_id, expected_seq, .. } = &self.step;
         let found: Option<(i64, i64)> = db
             .prepare_cached("SELECT id, seq FROM session WHERE session_id = ?1")?
             .query_row([session_id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -115,31 +113,41 @@ impl PreparedSession {
         if stored_seq != *expected_seq {
             return Err(StoreError::Conflict { session_id: session_id.clone(), seq: stored_seq });
         }
-        let seq = expected_seq + events.len() as u64;
-        let mutable = params![
-            row.agent_id,
-            row.top_level,
-            row.first_event_at.0.0,
-            row.last_event_at.0.0,
-            row.wake_at.map(|at| at.0.0),
-            busy,
-            seq as i64,
-            changed,
-            self.row,
-        ];
-        if let Some((id, _)) = found {
+        Ok(found.map(|(id, _)| id))
+    }
+
+    fn put(&self, db: &Connection, found: Option<i64>, changed: i64) -> Result<(), StoreError> {
+        let session = self.put_session(db, found, changed)?;
+        self.put_events(db, session)?;
+        self.put_interrupts(db, session, changed)?;
+        self.put_spend(db, session)
+    }
+
+    fn put_session(&self, db: &Connection, found: Option<i64>, changed: i64) -> Result<i64, StoreError> {
+        let SessionAppend { session_id, expected_seq, events, tenant, busy, row, .. } = &self.step;
+        let seq = (expected_seq + events.len() as u64) as i64;
+        let mutable = params![row.last_event_at.0.0, row.wake_at.map(|at| at.0.0), busy, seq, changed, self.row];
+        if let Some(id) = found {
+            // Only what changes: naming the column of an index rewrites it.
             let mut update = db.prepare_cached(
-                "UPDATE session SET agent_id = ?1, top_level = ?2, first_event_at = ?3, last_event_at = ?4, wake_at = ?5,
-                 busy = ?6, seq = ?7, changed = ?8, row = ?9 WHERE id = ?10",
+                "UPDATE session SET last_event_at = ?1, wake_at = ?2, busy = ?3, seq = ?4, changed = ?5, row = ?6 WHERE id = ?7",
             )?;
             update.execute(&[mutable, params![id]].concat()[..])?;
             return Ok(id);
         }
         let mut insert = db.prepare_cached(
-            "INSERT INTO session (agent_id, top_level, first_event_at, last_event_at, wake_at, busy, seq, changed, row,
-             session_id, tenant, root, parent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "INSERT INTO session (last_event_at, wake_at, busy, seq, changed, row, session_id, tenant, root, parent, agent_id,
+             top_level, first_event_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?;
-        let fixed = params![session_id.as_str(), tenant, row.root_session_id, row.parent_session_id];
+        let fixed = params![
+            session_id.as_str(),
+            tenant,
+            row.root_session_id,
+            row.parent_session_id,
+            row.agent_id,
+            row.top_level,
+            row.first_event_at.0.0
+        ];
         Ok(insert.insert(&[mutable, fixed].concat()[..])?)
     }
 
@@ -182,11 +190,15 @@ impl PreparedSession {
     }
 }
 
+fn refuse_repeated(db: &Connection, command_id: &str) -> Result<(), StoreError> {
+    let known = db.prepare_cached("SELECT 1 FROM receipt WHERE command_id = ?1")?.exists([command_id])?;
+    if known { Err(StoreError::Repeated { command_id: command_id.to_owned() }) } else { Ok(()) }
+}
+
 fn insert_receipt(db: &Connection, command_id: &str, body: &str, now: i64) -> Result<(), StoreError> {
-    let inserted = db
-        .prepare_cached("INSERT OR IGNORE INTO receipt (command_id, at, body) VALUES (?1, ?2, ?3)")?
-        .execute(params![command_id, now, body])?;
-    if inserted == 0 { Err(StoreError::Repeated { command_id: command_id.to_owned() }) } else { Ok(()) }
+    let mut insert = db.prepare_cached("INSERT INTO receipt (command_id, at, body) VALUES (?1, ?2, ?3)")?;
+    insert.execute(params![command_id, now, body])?;
+    Ok(())
 }
 
 fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {

@@ -87,7 +87,7 @@ impl Store {
     /// was accepted before.
     pub async fn append(&self, append: Append) -> Result<(), StoreError> {
         let prepared = Prepared::new(append, now())?;
-        self.send(move |db, counter| prepared.apply(db, counter)).await
+        self.send(true, move |db, counter| prepared.apply(db, counter)).await
     }
 
     /// Number of the last commit that changed rows.
@@ -128,14 +128,15 @@ impl Store {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.send(move |db, _| work(db)).await
+        self.send(false, move |db, _| work(db)).await
     }
 
     async fn send<T: Send + 'static>(
         &self,
+        refuses_first: bool,
         work: impl FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (job, answer) = Write::job(work);
+        let (job, answer) = Write::job(work, refuses_first);
         self.inner.jobs.send(job).map_err(|_| StoreError::Closed)?;
         answer.await.unwrap_or(Err(StoreError::Closed))
     }

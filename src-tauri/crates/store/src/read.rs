@@ -32,10 +32,12 @@ impl Pool {
     /// Everything `read` sees is of one moment.
     pub fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let (db, generation) = self.take()?;
-        let snapshot = db.unchecked_transaction()?;
-        let result = read(&snapshot);
-        drop(snapshot);
-        self.give_back(db, generation);
+        db.prepare_cached("BEGIN")?.execute([])?;
+        let result = read(&db);
+        // One that cannot end its transaction would read the same moment for ever; it is dropped.
+        if db.prepare_cached("COMMIT")?.execute([]).is_ok() {
+            self.give_back(db, generation);
+        }
         result
     }
 

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 
@@ -77,6 +78,8 @@ fn common(db: &Connection) -> Result<(), StoreError> {
     // Only foreign tools can hold the file: the engine's own connections never wait for each other in WAL mode.
     db.busy_timeout(Duration::from_secs(5))?;
     db.pragma_update(None, "temp_store", "MEMORY")?;
+    // Else a statement with `LIMIT ?` is planned anew each time it runs, for the number at hand.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 

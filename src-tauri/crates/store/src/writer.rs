@@ -1,7 +1,7 @@
 //! The one thread that writes. It takes every job that waits, applies each in a savepoint of one transaction, commits,
 //! and only then answers: the disk is waited for once for all of them, and no answer runs ahead of the disk.
 //!
-//! A job that refuses (a conflict) undoes its savepoint alone. When the commit or the disk fails, every job of the batch
+//! A job that refuses undoes its savepoint alone; one that refuses before its first write needs none. When the commit or the disk fails, every job of the batch
 //! is told so and nothing counts; the thread lives on and tries again.
 
 use std::path::PathBuf;
@@ -44,6 +44,8 @@ pub(crate) enum Message {
 
 /// One all-or-nothing change.
 pub(crate) trait Job: Send {
+    /// It refuses before its first write, or not at all: a savepoint would copy every page it touches for nothing.
+    fn refuses_first(&self) -> bool;
     fn apply(&mut self, db: &Connection, counter: &mut u64) -> Result<(), StoreError>;
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
@@ -51,6 +53,7 @@ pub(crate) trait Job: Send {
 /// The common job: runs `work`, hands its value to `reply` once it is on disk.
 pub(crate) struct Write<T, F> {
     work: Option<F>,
+    refuses_first: bool,
     value: Option<T>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -60,9 +63,9 @@ where
     T: Send + 'static,
     F: FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send + 'static,
 {
-    pub fn job(work: F) -> (Message, oneshot::Receiver<Result<T, StoreError>>) {
+    pub fn job(work: F, refuses_first: bool) -> (Message, oneshot::Receiver<Result<T, StoreError>>) {
         let (reply, answer) = oneshot::channel();
-        (Message::Job(Box::new(Self { work: Some(work), value: None, reply })), answer)
+        (Message::Job(Box::new(Self { work: Some(work), refuses_first, value: None, reply })), answer)
     }
 }
 
@@ -71,6 +74,10 @@ where
     T: Send,
     F: FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send,
 {
+    fn refuses_first(&self) -> bool {
+        self.refuses_first
+    }
+
     fn apply(&mut self, db: &Connection, counter: &mut u64) -> Result<(), StoreError> {
         let work = self.work.take().ok_or_else(|| StoreError::Bug { detail: "a job is applied once".to_owned() })?;
         self.value = Some(work(db, counter)?);
@@ -187,10 +194,10 @@ impl Writer {
     fn apply_all(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         let mut counter = self.counter;
         let db = self.connection()?;
-        db.execute_batch("BEGIN IMMEDIATE")?;
-        let applied = jobs.iter_mut().map(|job| in_savepoint(db, job.as_mut(), &mut counter)).collect::<Result<Vec<_>, _>>();
+        db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let applied = jobs.iter_mut().map(|job| apart(db, job.as_mut(), &mut counter)).collect::<Result<Vec<_>, _>>();
         let committed = applied.and_then(|outcomes| {
-            db.execute_batch("COMMIT")?;
+            db.prepare_cached("COMMIT")?.execute([])?;
             Ok(outcomes)
         });
         if committed.is_err() && !db.is_autocommit() {
@@ -280,7 +287,17 @@ fn collect(first: Box<dyn Job>, inbox: &Receiver<Message>) -> (Vec<Box<dyn Job>>
     (jobs, None)
 }
 
-/// Inner result: the job's own. Outer error: the transaction is gone.
+/// Applies a job so that its refusal leaves nothing behind. Inner result: the job's own. Outer error: the transaction is gone.
+fn apart(db: &Connection, job: &mut dyn Job, counter: &mut u64) -> Result<Result<(), StoreError>, StoreError> {
+    if !job.refuses_first() {
+        return in_savepoint(db, job, counter);
+    }
+    match job.apply(db, counter) {
+        outcome @ (Ok(()) | Err(StoreError::Conflict { .. } | StoreError::Repeated { .. })) => Ok(outcome),
+        Err(error) => Err(error),
+    }
+}
+
 fn in_savepoint(db: &Connection, job: &mut dyn Job, counter: &mut u64) -> Result<Result<(), StoreError>, StoreError> {
     let before = *counter;
     db.prepare_cached("SAVEPOINT job")?.execute([])?;
@@ -346,7 +363,7 @@ mod tests {
     fn job<T: Send + 'static>(
         work: impl FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send + 'static,
     ) -> (Box<dyn Job>, Answer<T>) {
-        match Write::job(work) {
+        match Write::job(work, false) {
             (Message::Job(job), answer) => (job, answer),
             _ => unreachable!("a write is a job"),
         }
