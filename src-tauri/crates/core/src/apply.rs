@@ -1,5 +1,7 @@
 //! The fold (E-1): one event onto the state. Total: every type has an arm, and nothing here can fail.
 
+use std::sync::OnceLock;
+
 use crate::answer::outcome;
 use crate::connector::{self, Fetch};
 use crate::decision::Trigger;
@@ -151,6 +153,7 @@ impl Session {
                     turn_id: event.turn_id.clone(),
                     opened_at: event.at,
                     opened_seq: event.seq,
+                    hash: OnceLock::new(),
                 });
                 self.return_live_decision();
                 self.set_clocks(event.at);

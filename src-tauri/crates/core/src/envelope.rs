@@ -4,19 +4,34 @@ use serde_json::{Value, json};
 
 use crate::decision::Trigger;
 use crate::event::{Event, Payload};
+use crate::id::SessionId;
 use crate::state::Session;
 
 /// `{session_id, seq, occurred_at, turn_id?, payload}`; the admin form adds `id` and `tenant_id`.
 pub fn envelope(session: &Session, event: &Event, tenant: Option<&str>) -> Value {
-    let mut out = json!({"session_id": session.id, "seq": event.seq, "occurred_at": event.at});
-    if let Some(turn) = &event.turn_id {
-        out["turn_id"] = json!(turn);
-    }
-    out["payload"] = payload(session, &event.payload);
+    let mut out = framed(&session.id, event, payload(session, &event.payload));
     if let Some(tenant) = tenant {
         out["id"] = json!(crate::id::event_id(&session.id, event.seq, event.at));
         out["tenant_id"] = json!(tenant);
     }
+    out
+}
+
+/// The envelope of an event that is whole in the log; `None` where the log refers to the session's messages.
+pub fn whole_envelope(session: &SessionId, event: &Event) -> Option<Value> {
+    match &event.payload {
+        Payload::LlmCallRequested { .. } => None,
+        Payload::DecisionQueued { trigger: Trigger::ClientMessages { .. } | Trigger::LlmExecute { .. } | Trigger::ToolExecute { .. }, .. } => None,
+        payload => Some(framed(session, event, json!(payload))),
+    }
+}
+
+fn framed(session: &SessionId, event: &Event, payload: Value) -> Value {
+    let mut out = json!({"session_id": session, "seq": event.seq, "occurred_at": event.at});
+    if let Some(turn) = &event.turn_id {
+        out["turn_id"] = json!(turn);
+    }
+    out["payload"] = payload;
     out
 }
 

@@ -3,6 +3,7 @@
 //! The questions asked of it are here too: what is paused (I-5), what is parked (T-16), what may be delivered next.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
@@ -247,11 +248,13 @@ pub struct Interrupt {
     pub turn_id: Option<TurnId>,
     pub opened_at: Millis,
     pub opened_seq: u64,
+    pub(crate) hash: OnceLock<String>,
 }
 
 impl Interrupt {
-    pub fn shown_hash(&self) -> String {
-        crate::json::shown_hash(self.id.as_str(), &self.reason, self.payload.as_ref())
+    /// Computed once: each row and each answer asks for it.
+    pub fn shown_hash(&self) -> &str {
+        self.hash.get_or_init(|| crate::json::shown_hash(self.id.as_str(), &self.reason, self.payload.as_ref()))
     }
 }
 

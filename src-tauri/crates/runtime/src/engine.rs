@@ -16,7 +16,7 @@ use holdpoint_core::decide::{Decided, decide, has_run};
 use holdpoint_core::decision::Trigger;
 use holdpoint_core::delegate::{WAITING, turn_of};
 use holdpoint_core::engine_config::EngineConfig;
-use holdpoint_core::envelope::envelope;
+use holdpoint_core::envelope::{envelope, whole_envelope};
 use holdpoint_core::event::{CallKind, Event, Identity, Payload, Spent};
 use holdpoint_core::id::{CallId, SessionId};
 use holdpoint_core::message::{ErrorCode, ErrorInfo};
@@ -194,14 +194,19 @@ impl Engine {
 
     /// Carries out one command. When this returns, it is on disk.
     pub async fn submit(&self, call: Call) -> Result<Receipt, SubmitError> {
+        let slot = self.slot(&call.session_id);
+        let mut loaded = slot.state.lock().await;
+        // Not before the session is held: the same command may be on its way.
         if let Some(first) = self.first_receipt(call.command_id.as_deref())? {
             return Ok(first);
         }
-        let slot = self.slot(&call.session_id);
-        let mut loaded = slot.state.lock().await;
+        self.carry_out(&slot, &mut loaded, &call).await
+    }
+
+    async fn carry_out(&self, slot: &Arc<Slot>, loaded: &mut Loaded, call: &Call) -> Result<Receipt, SubmitError> {
         loop {
-            let family = self.delegates_to_cancel(&slot, &mut loaded, &call).await?;
-            match self.step(&slot, &mut loaded, &call, family).await {
+            let family = self.delegates_to_cancel(slot, loaded, call).await?;
+            match self.step(slot, loaded, call, family).await {
                 // Somebody else appended first: decide again on what is there now (D-10).
                 Err(SubmitError::Storage(StoreError::Conflict { .. })) => loaded.fresh = false,
                 Err(SubmitError::Storage(StoreError::Repeated { command_id })) => {
@@ -243,12 +248,10 @@ impl Engine {
         let Decided { events, receipt } =
             decide(&mut loaded.session, &slot.id, call.command.clone(), &mut ctx).map_err(SubmitError::Rejected)?;
         let kept = call.command_id.as_ref().map(|id| CommandReceipt { command_id: id.clone(), body: receipt::to_json(&receipt) });
-        loaded.find_path(&self.inner.store)?;
-        let Some(session) = &loaded.session else { return Ok(receipt) };
-        if !events.is_empty() {
-            loaded.tenant.clone_from(&call.tenant);
-            sessions.push(append(session, &call.tenant, events, &config, &loaded.path));
+        if loaded.session.is_none() {
+            return Ok(receipt);
         }
+        sessions.extend(self.prepare(loaded, &call.tenant, events, &config)?);
         if (!sessions.is_empty() || kept.is_some())
             && let Err(failure) = self.inner.store.append(Append { sessions, receipt: kept }).await
         {
@@ -296,9 +299,27 @@ impl Engine {
     ) -> Result<Option<SessionAppend>, SubmitError> {
         let config = ctx.config;
         let decided = decide(&mut child.loaded.session, &child.slot.id, command, &mut ctx).map_err(SubmitError::Rejected)?;
-        child.loaded.find_path(&self.inner.store)?;
-        let Some(session) = child.loaded.session.as_ref().filter(|_| !decided.events.is_empty()) else { return Ok(None) };
-        Ok(Some(append(session, tenant, decided.events, config, &child.loaded.path)))
+        Ok(self.prepare(&mut child.loaded, tenant, decided.events, config)?)
+    }
+
+    /// What is to be saved of a session after a step.
+    fn prepare(
+        &self,
+        loaded: &mut Loaded,
+        tenant: &str,
+        events: Vec<Event>,
+        config: &EngineConfig,
+    ) -> Result<Option<SessionAppend>, StoreError> {
+        if events.is_empty() {
+            return Ok(None);
+        }
+        loaded.find_path(&self.inner.store)?;
+        if loaded.tenant != tenant {
+            tenant.clone_into(&mut loaded.tenant);
+        }
+        let events: Arc<[Event]> = events.into();
+        loaded.saving = Some(events.clone());
+        Ok(loaded.session.as_ref().map(|session| append(session, tenant, events, config, &loaded.path)))
     }
 
     /// Sessions of open delegations, to any depth, locked from the top down and listed children first (C-8).
@@ -359,19 +380,18 @@ impl Engine {
     /// A report of the engine's own runners. The database may be full for a while; the report waits for it and is not lost.
     pub(crate) async fn report(&self, session: SessionId, command: Command) {
         let slot = self.slot(&session);
+        let mut call = Call { tenant: String::new(), session_id: session.clone(), command, command_id: None };
         loop {
-            let tenant = {
-                let mut loaded = slot.state.lock().await;
-                match loaded.load(&session, &self.inner.store) {
-                    Ok(()) => loaded.tenant.clone(),
-                    Err(failure) => {
-                        tracing::error!(%session, %failure, "cannot read the session");
-                        String::new()
-                    }
+            let mut loaded = slot.state.lock().await;
+            let done = match loaded.load(&session, &self.inner.store) {
+                Ok(()) => {
+                    call.tenant.clone_from(&loaded.tenant);
+                    self.carry_out(&slot, &mut loaded, &call).await
                 }
+                Err(failure) => Err(failure.into()),
             };
-            let call = Call { tenant, session_id: session.clone(), command: command.clone(), command_id: None };
-            match self.submit(call).await {
+            drop(loaded);
+            match done {
                 Ok(_) => return,
                 Err(SubmitError::Rejected(refusal)) => {
                     tracing::warn!(%session, %refusal, "a report was refused");
@@ -393,7 +413,7 @@ impl Engine {
 
     pub(crate) fn committed(&self, slot: &Arc<Slot>, loaded: &mut Loaded, config: &Arc<EngineConfig>) {
         let Some(session) = &loaded.session else { return };
-        slot.seq.send_if_modified(|seq| std::mem::replace(seq, session.seq) != session.seq);
+        slot.publish(session.seq, loaded.saving.take());
         if self.inner.closing.is_cancelled() {
             return;
         }
@@ -548,6 +568,13 @@ impl Engine {
 
     /// Envelopes (E-4), written out whole.
     pub async fn events(&self, session: &SessionId, after_seq: u64, limit: usize) -> Result<Vec<Value>, StoreError> {
+        let slot = self.slot(session);
+        let whole = |events: &mut dyn Iterator<Item = &Event>| {
+            events.take(limit).map(|event| whole_envelope(session, event)).collect::<Option<Vec<_>>>()
+        };
+        if let Some(Some(shown)) = slot.recent_after(after_seq, whole) {
+            return Ok(shown);
+        }
         let events = self.inner.store.events(session, after_seq, limit)?;
         if events.is_empty() {
             return Ok(Vec::new());
@@ -598,7 +625,7 @@ fn sink(slot: &Arc<Slot>, call: &str, token: &CancellationToken) -> DeltaSink {
 }
 
 /// What one step did to one session, with its rows as they are now.
-fn append(session: &Session, tenant: &str, events: Vec<Event>, config: &EngineConfig, path: &[PathStep]) -> SessionAppend {
+fn append(session: &Session, tenant: &str, events: Arc<[Event]>, config: &EngineConfig, path: &[PathStep]) -> SessionAppend {
     let sends = events.iter().any(|event| matches!(event.payload, Payload::SessionMessageRequested { .. }));
     SessionAppend {
         session_id: session.id.clone(),

@@ -1,8 +1,9 @@
 //! One session in memory: its state behind a lock, what runs for it, and who is to be woken.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
+use holdpoint_core::event::Event;
 use holdpoint_core::id::{SessionId, TurnId};
 use holdpoint_core::pending::Effect;
 use holdpoint_core::state::Session;
@@ -14,14 +15,43 @@ use tokio_util::sync::CancellationToken;
 
 /// Deltas a slow reader may fall behind before it loses some.
 const DELTAS: usize = 1024;
+/// Events kept in memory for those who follow a session.
+const RECENT: usize = 128;
 /// Events read at once while a log is folded.
 const BATCH: usize = 5000;
 
 pub struct Slot {
     pub id: SessionId,
     pub state: Arc<Mutex<Loaded>>,
+    /// Apart from the state, so that a reader does not wait for a step that is being saved.
+    recent: std::sync::Mutex<Recent>,
     pub seq: watch::Sender<u64>,
     pub deltas: broadcast::Sender<Value>,
+}
+
+/// The last events of the log without a gap: subscribers are told of them without a look into the file.
+#[derive(Default)]
+struct Recent {
+    steps: VecDeque<Arc<[Event]>>,
+    count: usize,
+}
+
+impl Recent {
+    fn push(&mut self, step: Arc<[Event]>) {
+        let Some(first) = step.first() else { return };
+        if self.steps.back().and_then(|last| last.last()).is_some_and(|last| last.seq + 1 != first.seq) {
+            // A step whose outcome was unknown was saved all the same.
+            self.steps.clear();
+            self.count = 0;
+        }
+        self.count += step.len();
+        self.steps.push_back(step);
+        while self.count > RECENT
+            && let Some(oldest) = self.steps.pop_front()
+        {
+            self.count -= oldest.len();
+        }
+    }
 }
 
 #[derive(Default)]
@@ -33,13 +63,35 @@ pub struct Loaded {
     /// From the root down to this session, with their agents (DT-2).
     pub path: Vec<PathStep>,
     pub running: HashMap<Effect, CancellationToken>,
+    /// What is being saved.
+    pub saving: Option<Arc<[Event]>>,
     /// `message.send`s handed on since the session was loaded.
     pub sent: HashSet<TurnId>,
 }
 
 impl Slot {
     pub fn new(id: SessionId) -> Self {
-        Self { id, state: Arc::default(), seq: watch::Sender::new(0), deltas: broadcast::Sender::new(DELTAS) }
+        Self { id, state: Arc::default(), recent: std::sync::Mutex::default(), seq: watch::Sender::new(0), deltas: broadcast::Sender::new(DELTAS) }
+    }
+
+    /// A step is on disk: its events may be read, and whoever watches is woken.
+    pub fn publish(&self, seq: u64, saved: Option<Arc<[Event]>>) {
+        if let Some(events) = saved {
+            self.recent().push(events);
+        }
+        self.seq.send_if_modified(|seen| std::mem::replace(seen, seq) != seq);
+    }
+
+    /// Events after `after_seq`, if they are still in memory.
+    pub fn recent_after<T>(&self, after_seq: u64, read: impl FnOnce(&mut dyn Iterator<Item = &Event>) -> T) -> Option<T> {
+        let recent = self.recent();
+        let first = recent.steps.front()?.first()?.seq;
+        (after_seq + 1 >= first).then(|| read(&mut recent.steps.iter().flat_map(|step| step.iter()).filter(|event| event.seq > after_seq)))
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        // Nothing between two changes of it can panic.
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing runs, nobody looks: the state can go back to being only in the file.
@@ -55,6 +107,7 @@ impl Loaded {
             return Ok(());
         }
         self.session = None;
+        self.saving = None;
         if let Some(meta) = store.session_meta(id)? {
             self.tenant = meta.tenant;
             self.session = fold(id, store)?;

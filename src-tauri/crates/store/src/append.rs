@@ -1,5 +1,7 @@
 //! The one way events get in: events, rows, spend and receipt of a step in one transaction (E-3, D-10, D-13).
 
+use std::sync::Arc;
+
 use holdpoint_core::event::Event;
 use holdpoint_core::id::{SessionId, TurnId};
 use holdpoint_core::money::Money;
@@ -18,7 +20,7 @@ pub struct SessionAppend {
     /// The session's last event before this step; 0 makes the session.
     pub expected_seq: u64,
     /// Numbered from `expected_seq + 1`, without gaps. May be empty when only rows change.
-    pub events: Vec<Event>,
+    pub events: Arc<[Event]>,
     pub tenant: String,
     /// Something runs or waits to run: this session is to be loaded at start.
     pub busy: bool,
@@ -50,7 +52,7 @@ pub struct CommandReceipt {
     pub body: Value,
 }
 
-/// An [`Append`] as the writer needs it: the JSON is written on the caller's side, so that the one thread only stores.
+/// An [`Append`] as the writer needs it: the JSON is written on the caller's side, so that the writer only stores.
 pub(crate) struct Prepared {
     sessions: Vec<PreparedSession>,
     receipt: Option<(String, String)>,

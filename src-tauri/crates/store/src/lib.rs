@@ -1,4 +1,4 @@
-//! The database: one SQLite file with everything the engine knows (D-8), one thread that writes it, any number of readers.
+//! The database: one SQLite file with everything the engine knows (D-8), one writer at a time, any number of readers.
 //!
 //! The log is the truth; rows of sessions and interrupts are stored beside it in the same transaction, computed by the
 //! caller. There is no rule here: what may be appended is decided elsewhere, and only the order (D-10), the once (D-13)
@@ -6,6 +6,7 @@
 
 mod append;
 mod budget;
+mod desk;
 mod desktop;
 mod error;
 mod keep;
@@ -17,7 +18,7 @@ mod schema;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
@@ -36,8 +37,9 @@ pub use owner::{Owner, read_owner};
 pub use writer::Health;
 
 use append::Prepared;
+use desk::{Desk, Message};
 use read::Pool;
-use writer::{Message, Write, Writer};
+use writer::{Commit, Write, Writer};
 
 /// Cheap to clone. When the last clone goes, what is queued is committed and the file is let go.
 #[derive(Clone)]
@@ -47,7 +49,7 @@ pub struct Store {
 
 struct Inner {
     path: PathBuf,
-    jobs: mpsc::Sender<Message>,
+    desk: Arc<Desk>,
     pool: Arc<Pool>,
     changed: watch::Receiver<u64>,
     health: watch::Receiver<Health>,
@@ -64,15 +66,18 @@ impl Store {
         let db = schema::open_and_migrate(&path)?;
         let counter = writer::last_counter(&db)?;
         let pool = Arc::new(Pool::new(path.clone()));
-        let (jobs, inbox) = mpsc::channel();
         let (changed, seen) = watch::channel(counter);
         let (health, condition) = watch::channel(Health::Running);
-        let writer = Writer { path: path.clone(), db: Some(db), damage: None, counter, ownership, pool: pool.clone(), changed, health };
-        let mut threads = vec![spawn("store writer", move || writer.run(inbox))?];
+        let (db, last) = (Some(db), Commit::default());
+        let writer = Writer { path: path.clone(), db, damage: None, counter, ownership, pool: pool.clone(), changed, health, last };
+        let (desk, messages) = Desk::new(writer);
+        let desk = Arc::new(desk);
+        let by_thread = desk.clone();
+        let mut threads = vec![spawn("store writer", move || by_thread.run(&messages))?];
         let mut check = None;
         if let Some(db) = schema::check_beside(&path)? {
             check = Some(db.get_interrupt_handle());
-            let report = jobs.clone();
+            let report = desk.clone();
             threads.push(spawn("store check", move || {
                 if let Err(damage @ StoreError::Corrupt { .. }) = schema::quick_check(&db) {
                     let _ = report.send(Message::Damaged(damage));
@@ -80,7 +85,7 @@ impl Store {
             })?);
         }
         let threads = Mutex::new(threads);
-        Ok(Self { inner: Arc::new(Inner { path, jobs, pool, changed: seen, health: condition, threads, check }) })
+        Ok(Self { inner: Arc::new(Inner { path, desk, pool, changed: seen, health: condition, threads, check }) })
     }
 
     /// All of it on disk, or none (E-3). Refused with `Conflict` when a session moved on, with `Repeated` when the command
@@ -111,7 +116,7 @@ impl Store {
     /// What a second engine is told (D-11).
     pub async fn set_address(&self, address: Option<String>) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.inner.jobs.send(Message::SetAddress(address, reply)).map_err(|_| StoreError::Closed)?;
+        self.inner.desk.send(Message::SetAddress(address, reply))?;
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
@@ -137,14 +142,14 @@ impl Store {
         work: impl FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (job, answer) = Write::job(work, refuses_first);
-        self.inner.jobs.send(job).map_err(|_| StoreError::Closed)?;
+        self.inner.desk.take(job)?;
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 }
 
 impl Inner {
     fn end(&self) {
-        let _ = self.jobs.send(Message::Close);
+        let _ = self.desk.send(Message::Close);
         if let Some(check) = &self.check {
             check.interrupt();
         }

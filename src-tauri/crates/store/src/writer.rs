@@ -1,11 +1,10 @@
-//! The one thread that writes. It takes every job that waits, applies each in a savepoint of one transaction, commits,
-//! and only then answers: the disk is waited for once for all of them, and no answer runs ahead of the disk.
+//! What writing is: every job of a batch in one transaction, and no answer before its commit. The disk is waited for once
+//! for all of them.
 //!
-//! A job that refuses undoes its savepoint alone; one that refuses before its first write needs none. When the commit or the disk fails, every job of the batch
-//! is told so and nothing counts; the thread lives on and tries again.
+//! A job that refuses undoes its savepoint alone; one that refuses before its first write needs none. When the commit or the
+//! disk fails, every job of the batch is told so and nothing counts; the writer lives on and tries again.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::Connection;
@@ -24,23 +23,7 @@ pub enum Health {
     Paused(String),
 }
 
-/// Bounds how long the first job of a batch waits for the last one.
-const BATCH: usize = 256;
-/// Quiet for this long means idle: time to move the journal into the file.
-const IDLE: Duration = Duration::from_millis(200);
-/// How often a paused writer looks whether space came back.
-const PROBE: Duration = Duration::from_secs(3);
-const PRUNE_EVERY: Duration = Duration::from_hours(24);
 const RECEIPTS_KEPT: Duration = Duration::from_hours(30 * 24);
-
-pub(crate) enum Message {
-    Job(Box<dyn Job>),
-    SetAddress(Option<String>, oneshot::Sender<Result<(), StoreError>>),
-    /// The check of a large file found it broken: nothing more may be built on it.
-    Damaged(StoreError),
-    /// Commit what came before, then end.
-    Close,
-}
 
 /// One all-or-nothing change.
 pub(crate) trait Job: Send {
@@ -63,9 +46,9 @@ where
     T: Send + 'static,
     F: FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send + 'static,
 {
-    pub fn job(work: F, refuses_first: bool) -> (Message, oneshot::Receiver<Result<T, StoreError>>) {
+    pub fn job(work: F, refuses_first: bool) -> (Box<dyn Job>, oneshot::Receiver<Result<T, StoreError>>) {
         let (reply, answer) = oneshot::channel();
-        (Message::Job(Box::new(Self { work: Some(work), refuses_first, value: None, reply })), answer)
+        (Box::new(Self { work: Some(work), refuses_first, value: None, reply }), answer)
     }
 }
 
@@ -101,79 +84,26 @@ pub(crate) struct Writer {
     pub pool: std::sync::Arc<Pool>,
     pub changed: watch::Sender<u64>,
     pub health: watch::Sender<Health>,
+    pub last: Commit,
+}
+
+/// When the last commit was, and how long the disk took.
+#[derive(Default)]
+pub(crate) struct Commit {
+    pub ended: Option<Instant>,
+    pub took: Duration,
 }
 
 impl Writer {
-    pub fn run(mut self, inbox: Receiver<Message>) {
-        let mut pruned: Option<Instant> = None;
-        let mut to_checkpoint = true;
-        loop {
-            let message = match self.patience(to_checkpoint) {
-                Some(wait) => inbox.recv_timeout(wait),
-                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            let first = match message {
-                Ok(Message::Job(job)) => job,
-                Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(other) => {
-                    self.handle(other);
-                    continue;
-                }
-                Err(RecvTimeoutError::Timeout) if self.paused() => {
-                    self.probe();
-                    continue;
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    if pruned.is_none_or(|at| at.elapsed() > PRUNE_EVERY) {
-                        pruned = Some(Instant::now());
-                        self.prune();
-                    }
-                    self.checkpoint();
-                    to_checkpoint = false;
-                    continue;
-                }
-            };
-            to_checkpoint = true;
-            let (jobs, after) = collect(first, &inbox);
-            self.commit(jobs);
-            match after {
-                Some(Message::Close) => break,
-                Some(other) => self.handle(other),
-                None => {}
-            }
-        }
-        self.pool.close();
-        self.checkpoint();
-        // The connection goes before the lock: the next engine must find the file at rest.
-        drop(self.db.take());
-        drop(self.ownership);
-    }
-
-    fn handle(&mut self, message: Message) {
-        match message {
-            Message::Job(job) => self.commit(vec![job]),
-            Message::SetAddress(address, reply) => {
-                let _ = reply.send(self.ownership.set_address(address));
-            }
-            Message::Damaged(damage) => {
-                self.failed(&damage);
-                self.damage = Some(damage);
-            }
-            Message::Close => {}
-        }
-    }
-
-    /// How long to wait for a job; a paused or recently busy writer has something to do later, an idle one sleeps.
-    fn patience(&self, to_checkpoint: bool) -> Option<Duration> {
-        if self.paused() && self.damage.is_none() { Some(PROBE) } else { to_checkpoint.then_some(IDLE) }
-    }
-
-    fn paused(&self) -> bool {
+    pub fn paused(&self) -> bool {
         *self.health.borrow() != Health::Running
     }
 
-    fn commit(&mut self, mut jobs: Vec<Box<dyn Job>>) {
-        match self.apply_all(&mut jobs) {
+    pub fn commit(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        let started = Instant::now();
+        let applied = self.apply_all(&mut jobs);
+        self.last = Commit { ended: Some(Instant::now()), took: started.elapsed() };
+        match applied {
             Ok(outcomes) => {
                 self.recovered();
                 self.changed.send_if_modified(|seen| std::mem::replace(seen, self.counter) != self.counter);
@@ -220,6 +150,11 @@ impl Writer {
         self.db.as_ref().ok_or(StoreError::Closed)
     }
 
+    pub fn damaged(&mut self, damage: StoreError) {
+        self.failed(&damage);
+        self.damage = Some(damage);
+    }
+
     fn failed(&mut self, error: &StoreError) {
         if matches!(error, StoreError::Io { .. }) {
             // After a failed sync the kernel may hold pages that never reach the disk: forget what we think we know.
@@ -240,7 +175,7 @@ impl Writer {
     }
 
     /// Writes and removes enough to need fresh pages, so that success means there is room again.
-    fn probe(&mut self) {
+    pub fn probe(&mut self) {
         let wrote = self.connection().and_then(|db| {
             db.execute_batch("BEGIN IMMEDIATE; INSERT OR REPLACE INTO meta VALUES ('probe', hex(zeroblob(32768))); COMMIT")
                 .and_then(|()| db.execute_batch("DELETE FROM meta WHERE key = 'probe'"))
@@ -257,34 +192,29 @@ impl Writer {
         }
     }
 
+    /// Lets the file go at rest: the next engine must find it so, and the lock goes last.
+    pub fn end(mut self) {
+        self.pool.close();
+        self.checkpoint();
+        drop(self.db.take());
+        drop(self.ownership);
+    }
+
     /// Passive: takes what no reader needs and never waits. The journal file is kept, since reusing it beats growing it.
-    fn checkpoint(&mut self) {
+    pub fn checkpoint(&mut self) {
         let moved = self.connection().and_then(|db| Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?));
         if let Err(error) = moved {
             self.failed(&error);
         }
     }
 
-    fn prune(&mut self) {
+    pub fn prune(&mut self) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let before = now.saturating_sub(RECEIPTS_KEPT).as_millis() as i64;
         if let Err(error) = self.connection().and_then(|db| prune_receipts(db, before)) {
             self.failed(&error);
         }
     }
-}
-
-/// `first` and whatever else waits. A message that is no job ends the batch and is handled after it.
-fn collect(first: Box<dyn Job>, inbox: &Receiver<Message>) -> (Vec<Box<dyn Job>>, Option<Message>) {
-    let mut jobs = vec![first];
-    while jobs.len() < BATCH {
-        match inbox.try_recv() {
-            Ok(Message::Job(job)) => jobs.push(job),
-            Ok(other) => return (jobs, Some(other)),
-            Err(_) => break,
-        }
-    }
-    (jobs, None)
 }
 
 /// Applies a job so that its refusal leaves nothing behind. Inner result: the job's own. Outer error: the transaction is gone.
@@ -354,6 +284,7 @@ mod tests {
             pool: Arc::new(Pool::new(path.clone())),
             changed: watch::channel(0).0,
             health: watch::channel(Health::Running).0,
+            last: Commit::default(),
             path,
         })
     }
@@ -363,10 +294,7 @@ mod tests {
     fn job<T: Send + 'static>(
         work: impl FnOnce(&Connection, &mut u64) -> Result<T, StoreError> + Send + 'static,
     ) -> (Box<dyn Job>, Answer<T>) {
-        match Write::job(work, false) {
-            (Message::Job(job), answer) => (job, answer),
-            _ => unreachable!("a write is a job"),
-        }
+        Write::job(work, false)
     }
 
     fn save(key: &'static str, bytes: i64) -> (Box<dyn Job>, Answer<()>) {

@@ -22,7 +22,7 @@ pub fn open_row(session: &Session, interrupt: &Interrupt) -> InterruptRow {
         opened_at: Time(interrupt.opened_at),
         opened_seq: Seq(interrupt.opened_seq),
         on_active_branch: session.is_active(interrupt.anchor),
-        shown_hash: interrupt.shown_hash(),
+        shown_hash: interrupt.shown_hash().to_owned(),
         closed_at: None,
         outcome: None,
         responder: None,

@@ -18,7 +18,7 @@ async fn appended_events_are_read_back_in_order_e3() -> Done {
     store.append(one(step(&session(1), 3, 2, 2000))).await?;
 
     assert_eq!(seqs(&store, &session(1))?, [1, 2, 3, 4, 5]);
-    assert_eq!(store.events(&session(1), 0, 3)?, first.events, "times, turns and payloads come back as they went in");
+    assert_eq!(store.events(&session(1), 0, 3)?, *first.events, "times, turns and payloads come back as they went in");
     assert_eq!(store.events(&session(1), 2, 2)?.iter().map(|e| e.seq).collect::<Vec<_>>(), [3, 4]);
     assert_eq!(seqs(&store, &session(2))?, [0; 0], "an unknown session has no events");
     Ok(())

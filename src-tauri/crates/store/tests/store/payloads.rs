@@ -95,7 +95,7 @@ async fn every_event_type_comes_back_as_it_went_in_e10() -> Done {
         .map(|(seq, payload)| Event { seq, at: Millis(seq as i64 * 7), turn_id: (seq % 2 == 0).then(|| "turn_1".into()), payload })
         .collect();
     let mut all = step(&session(1), 0, 0, 1000);
-    all.events.clone_from(&events);
+    all.events = events.clone().into();
     let place = Place::new()?;
     let store = place.open()?;
     store.append(one(all)).await?;
