@@ -1,7 +1,5 @@
 //! The fold (E-1): one event onto the state. Total: every type has an arm, and nothing here can fail.
 
-use std::sync::OnceLock;
-
 use crate::answer::outcome;
 use crate::connector::{self, Fetch};
 use crate::decision::Trigger;
@@ -9,7 +7,7 @@ use crate::delegate;
 use crate::event::{CallKind, Event, Payload};
 use crate::id::{CallId, SessionId};
 use crate::message::{ErrorInfo, Handler, Message, Role};
-use crate::state::{Call, CallStatus, ClosedInterrupt, Decision, Interrupt, LlmDetail, Session, Turn, TurnState, Version};
+use crate::state::{Call, CallStatus, ClosedInterrupt, Decision, Interrupt, LlmDetail, Memo, Session, Turn, TurnState, Version};
 use crate::time::Millis;
 
 impl Session {
@@ -153,7 +151,7 @@ impl Session {
                     turn_id: event.turn_id.clone(),
                     opened_at: event.at,
                     opened_seq: event.seq,
-                    hash: OnceLock::new(),
+                    hash: Memo::default(),
                 });
                 self.return_live_decision();
                 self.set_clocks(event.at);

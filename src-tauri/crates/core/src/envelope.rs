@@ -21,7 +21,10 @@ pub fn envelope(session: &Session, event: &Event, tenant: Option<&str>) -> Value
 pub fn whole_envelope(session: &SessionId, event: &Event) -> Option<Value> {
     match &event.payload {
         Payload::LlmCallRequested { .. } => None,
-        Payload::DecisionQueued { trigger: Trigger::ClientMessages { .. } | Trigger::LlmExecute { .. } | Trigger::ToolExecute { .. }, .. } => None,
+        Payload::DecisionQueued {
+            trigger: Trigger::ClientMessages { .. } | Trigger::LlmExecute { .. } | Trigger::ToolExecute { .. },
+            ..
+        } => None,
         payload => Some(framed(session, event, json!(payload))),
     }
 }

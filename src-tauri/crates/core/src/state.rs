@@ -3,6 +3,7 @@
 //! The questions asked of it are here too: what is paused (I-5), what is parked (T-16), what may be delivered next.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
@@ -237,6 +238,16 @@ impl Call {
     }
 }
 
+/// What follows from the rest, kept once it was asked for. Two states are the same whether it was or not.
+#[derive(Clone, Default)]
+pub(crate) struct Memo(OnceLock<String>);
+
+impl fmt::Debug for Memo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     pub id: InterruptId,
@@ -248,13 +259,13 @@ pub struct Interrupt {
     pub turn_id: Option<TurnId>,
     pub opened_at: Millis,
     pub opened_seq: u64,
-    pub(crate) hash: OnceLock<String>,
+    pub(crate) hash: Memo,
 }
 
 impl Interrupt {
     /// Computed once: each row and each answer asks for it.
     pub fn shown_hash(&self) -> &str {
-        self.hash.get_or_init(|| crate::json::shown_hash(self.id.as_str(), &self.reason, self.payload.as_ref()))
+        self.hash.0.get_or_init(|| crate::json::shown_hash(self.id.as_str(), &self.reason, self.payload.as_ref()))
     }
 }
 

@@ -71,7 +71,13 @@ pub struct Loaded {
 
 impl Slot {
     pub fn new(id: SessionId) -> Self {
-        Self { id, state: Arc::default(), recent: std::sync::Mutex::default(), seq: watch::Sender::new(0), deltas: broadcast::Sender::new(DELTAS) }
+        Self {
+            id,
+            state: Arc::default(),
+            recent: std::sync::Mutex::default(),
+            seq: watch::Sender::new(0),
+            deltas: broadcast::Sender::new(DELTAS),
+        }
     }
 
     /// A step is on disk: its events may be read, and whoever watches is woken.
@@ -142,5 +148,34 @@ fn fold(id: &SessionId, store: &Store) -> Result<Option<Session>, StoreError> {
             None => session = Session::fold(id, &events),
             Some(session) => events.iter().for_each(|event| session.apply(event)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_core::event::Payload;
+    use holdpoint_core::time::Millis;
+
+    use super::*;
+
+    fn step(first: u64, count: u64) -> Arc<[Event]> {
+        (first..first + count).map(|seq| Event { seq, at: Millis(0), turn_id: None, payload: Payload::SessionDone {} }).collect()
+    }
+
+    fn after(slot: &Slot, seq: u64) -> Option<Vec<u64>> {
+        slot.recent_after(seq, |events| events.map(|event| event.seq).collect())
+    }
+
+    #[test]
+    fn recent_events_are_told_without_a_gap_or_not_at_all_e3() {
+        let slot = Slot::new("sesn_1".into());
+        assert_eq!(after(&slot, 0), None, "nothing is known yet: the file is asked");
+        slot.publish(4, Some(step(3, 2)));
+        assert_eq!((after(&slot, 1), after(&slot, 2), after(&slot, 4)), (None, Some(vec![3, 4]), Some(Vec::new())));
+        slot.publish(7, Some(step(6, 2)));
+        assert_eq!((after(&slot, 2), after(&slot, 4), after(&slot, 5)), (None, None, Some(vec![6, 7])), "event 5 was not seen here");
+        slot.publish(8 + RECENT as u64, Some(step(8, RECENT as u64)));
+        assert_eq!(after(&slot, 6), None, "no more than are kept");
+        assert_eq!(after(&slot, 7).map(|seqs| seqs.len()), Some(RECENT));
     }
 }

@@ -185,3 +185,110 @@ impl Desk {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::thread::ThreadId;
+
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::owner::Ownership;
+    use crate::read::Pool;
+    use crate::schema::open_and_migrate;
+    use crate::writer::{Commit, Health, Write};
+
+    fn desk(folder: &Path) -> Result<(Desk, Receiver<Message>), StoreError> {
+        let path = folder.join("holdpoint.db");
+        Ok(Desk::new(Writer {
+            db: Some(open_and_migrate(&path)?),
+            damage: None,
+            counter: 0,
+            ownership: Ownership::take(&path)?,
+            pool: Arc::new(Pool::new(path.clone())),
+            changed: watch::channel(0).0,
+            health: watch::channel(Health::Running).0,
+            last: Commit::default(),
+            path,
+        }))
+    }
+
+    type Answer<T> = oneshot::Receiver<Result<T, StoreError>>;
+
+    /// Tells which thread wrote it, and how many rows were there before.
+    fn job(key: &'static str) -> (Box<dyn Job>, Answer<(ThreadId, u32)>) {
+        let work = move |db: &rusqlite::Connection, _: &mut u64| {
+            let before = db.query_row("SELECT count(*) FROM meta", [], |row| row.get(0))?;
+            db.execute("INSERT INTO meta VALUES (?1, '')", [key])?;
+            Ok((std::thread::current().id(), before))
+        };
+        Write::job(work, true)
+    }
+
+    /// However long the disk under the test takes.
+    fn disk_took(desk: &Desk, took: Duration) {
+        if let Some(writer) = desk.held().as_mut() {
+            writer.last.took = took;
+        }
+    }
+
+    #[test]
+    fn a_lone_job_is_written_by_its_caller_and_the_thread_learns_of_the_journal() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let (desk, messages) = desk(folder.path())?;
+        desk.written.store(false, Ordering::Release);
+        let ((first, answer), (second, _)) = (job("a"), job("b"));
+        desk.take(first)?;
+        assert_eq!(answer.blocking_recv(), Ok(Ok((std::thread::current().id(), 0))));
+        assert!(matches!(messages.try_recv(), Ok(Message::Written)));
+        disk_took(&desk, QUICK);
+        desk.take(second)?;
+        assert!(messages.try_recv().is_err(), "said once until the journal is moved");
+        Ok(())
+    }
+
+    #[test]
+    fn jobs_that_meet_a_busy_writer_are_committed_together_by_the_thread() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let (desk, messages) = desk(folder.path())?;
+        let busy = desk.held();
+        let ((first, first_answer), (second, second_answer), (late, late_answer)) = (job("a"), job("b"), job("c"));
+        desk.take(first)?;
+        drop(busy);
+        // The writer is free, but somebody waits: no overtaking.
+        desk.take(second)?;
+        let Ok(Message::Job(oldest)) = messages.try_recv() else { return Err(StoreError::Closed) };
+        let before = desk.held().as_ref().map(|writer| *writer.changed.borrow());
+        assert!(desk.write_together(oldest, &messages).is_none());
+        assert_eq!(first_answer.blocking_recv(), Ok(Ok((std::thread::current().id(), 0))));
+        assert_eq!(second_answer.blocking_recv(), Ok(Ok((std::thread::current().id(), 1))));
+        assert_eq!((before, desk.waiting.load(Ordering::Acquire)), (Some(0), 0));
+        disk_took(&desk, QUICK);
+        desk.take(late)?;
+        assert_eq!(late_answer.blocking_recv(), Ok(Ok((std::thread::current().id(), 2))), "again by its caller");
+        Ok(())
+    }
+
+    #[test]
+    fn a_slow_disk_is_left_to_the_thread() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let (desk, messages) = desk(folder.path())?;
+        disk_took(&desk, QUICK + Duration::from_nanos(1));
+        desk.take(job("a").0)?;
+        assert!(matches!(messages.try_recv(), Ok(Message::Job(_))));
+        assert_eq!(desk.waiting.load(Ordering::Acquire), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_closed_desk_takes_nothing() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let (desk, messages) = desk(folder.path())?;
+        desk.send(Message::Close)?;
+        desk.run(&messages);
+        assert_eq!(desk.take(job("a").0).err(), Some(StoreError::Closed));
+        Ok(())
+    }
+}
