@@ -134,7 +134,8 @@ impl Person {
         };
         let input =
             Input::Append { turn_id: None, messages: vec![Message::new(Role::User, "Begin")], stream: None, client: None, queue: false };
-        person.submit(input, Some(Creation { agent_id: AGENT.to_owned(), identity, ancestry: Vec::new() })).await?;
+        let create = Creation { agent_id: AGENT.to_owned(), identity, ancestry: Vec::new(), unattended: false };
+        person.submit(input, Some(create)).await?;
         person.sees_a_question().await?;
         Ok(person)
     }
