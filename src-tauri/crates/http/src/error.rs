@@ -31,6 +31,11 @@ impl IntoResponse for Refused {
     }
 }
 
+pub(crate) fn a_bug() -> Response {
+    let body = json!({"error": "the engine has a bug there; its log says more", "code": "internal"});
+    (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()
+}
+
 pub(crate) async fn no_such_path() -> Response {
     (StatusCode::NOT_FOUND, Json(json!({"error": "there is nothing at this path", "code": "not_found"}))).into_response()
 }

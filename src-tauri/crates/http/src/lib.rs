@@ -3,6 +3,7 @@
 mod body;
 mod credential;
 mod error;
+mod finish;
 mod guard;
 mod routes;
 mod sse;
@@ -101,6 +102,7 @@ pub fn router(app: App, auth: bool) -> Router {
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
         .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(middleware::from_fn(finish::finish))
         .with_state(api);
     if auth { router } else { router.layer(middleware::from_fn(guard::local_only)) }
 }

@@ -153,12 +153,7 @@ impl Engine {
             sessions.extend(self.stop_below(&mut above, command, Ctx::new(now, rand::random(), &config), tenant)?);
         }
         below.push(above);
-        if let Err(failure) = self.inner.store.append(Append { sessions, receipt }).await {
-            for one in &mut below {
-                one.loaded.fresh = false;
-            }
-            return Err(failure.into());
-        }
+        self.inner.store.append(Append { sessions, receipt }).await?;
         for one in &mut below {
             self.committed(&one.slot, &mut one.loaded, &config);
         }

@@ -208,9 +208,8 @@ impl Engine {
             let family = self.delegates_to_cancel(slot, loaded, call).await?;
             match self.step(slot, loaded, call, family).await {
                 // Somebody else appended first: decide again on what is there now (D-10).
-                Err(SubmitError::Storage(StoreError::Conflict { .. })) => loaded.fresh = false,
+                Err(SubmitError::Storage(StoreError::Conflict { .. })) => {}
                 Err(SubmitError::Storage(StoreError::Repeated { command_id })) => {
-                    loaded.fresh = false;
                     return self.first_receipt(Some(&command_id))?.ok_or(SubmitError::Storage(StoreError::Repeated { command_id }));
                 }
                 result => return result,
@@ -252,15 +251,8 @@ impl Engine {
             return Ok(receipt);
         }
         sessions.extend(self.prepare(loaded, &call.tenant, events, &config)?);
-        if (!sessions.is_empty() || kept.is_some())
-            && let Err(failure) = self.inner.store.append(Append { sessions, receipt: kept }).await
-        {
-            // What this step decided never happened: the log says what is true.
-            loaded.fresh = false;
-            for child in &mut below {
-                child.loaded.fresh = false;
-            }
-            return Err(failure.into());
+        if !sessions.is_empty() || kept.is_some() {
+            self.inner.store.append(Append { sessions, receipt: kept }).await?;
         }
         for child in &mut below {
             self.committed(&child.slot, &mut child.loaded, &config);
@@ -313,12 +305,12 @@ impl Engine {
         if events.is_empty() {
             return Ok(None);
         }
+        let events: Arc<[Event]> = events.into();
+        loaded.unsaved = Some(events.clone());
         loaded.find_path(&self.inner.store)?;
         if loaded.tenant != tenant {
             tenant.clone_into(&mut loaded.tenant);
         }
-        let events: Arc<[Event]> = events.into();
-        loaded.saving = Some(events.clone());
         Ok(loaded.session.as_ref().map(|session| append(session, tenant, events, config, &loaded.path)))
     }
 
@@ -413,7 +405,7 @@ impl Engine {
 
     pub(crate) fn committed(&self, slot: &Arc<Slot>, loaded: &mut Loaded, config: &Arc<EngineConfig>) {
         let Some(session) = &loaded.session else { return };
-        slot.publish(session.seq, loaded.saving.take());
+        slot.publish(session.seq, loaded.unsaved.take());
         if self.inner.closing.is_cancelled() {
             return;
         }

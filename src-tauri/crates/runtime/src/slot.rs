@@ -56,15 +56,15 @@ impl Recent {
 
 #[derive(Default)]
 pub struct Loaded {
-    /// Read from the log. False again after a commit that failed.
-    pub fresh: bool,
+    /// Read from the log.
+    fresh: bool,
     pub session: Option<Session>,
     pub tenant: String,
     /// From the root down to this session, with their agents (DT-2).
     pub path: Vec<PathStep>,
     pub running: HashMap<Effect, CancellationToken>,
-    /// What is being saved.
-    pub saving: Option<Arc<[Event]>>,
+    /// Decided, and not known to be on disk. While it is there, the state runs ahead of the log.
+    pub unsaved: Option<Arc<[Event]>>,
     /// `message.send`s handed on since the session was loaded.
     pub sent: HashSet<TurnId>,
 }
@@ -109,11 +109,11 @@ impl Slot {
 
 impl Loaded {
     pub fn load(&mut self, id: &SessionId, store: &Store) -> Result<(), StoreError> {
-        if self.fresh {
+        if self.fresh && self.unsaved.is_none() {
             return Ok(());
         }
-        self.session = None;
-        self.saving = None;
+        // What was decided last may never have happened: the log says what is true.
+        (self.fresh, self.unsaved, self.session) = (false, None, None);
         if let Some(meta) = store.session_meta(id)? {
             self.tenant = meta.tenant;
             self.session = fold(id, store)?;
