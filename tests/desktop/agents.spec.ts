@@ -227,7 +227,7 @@ test("delegates are stopped with a reason, their questions counted at every dept
     await hand.begin("Prepare the letter again.");
     await until("three wait again", async () => ((await desk.window.getTitle()) === "Holdpoint (3 waiting)" ? true : undefined));
     await hand.keys("Control", ".");
-    await hand.reads("Cancel this run?");
+    for (const ends of ["Cancel this run?", "proofreader", "Depth 1: is the tone right?", "Depth 3: is the tone right?"]) await hand.reads(ends);
     await desk.screenshot("cancel-a-family");
     await hand.focusIs("Cancel run");
     await hand.keys("Enter");

@@ -203,10 +203,28 @@ impl App {
     }
 
     pub async fn forecast(&self, session_id: String, of: ForecastOf) -> Told<Forecast> {
-        let session = SessionId::from(session_id);
+        let (mut told, mut below) = self.forecast_of(&session_id.into(), &of).await?;
+        // A cancel reaches them (C-8); leaving a branch spares them (T-9).
+        while of == ForecastOf::Cancel
+            && let Some(delegate) = below.pop()
+        {
+            let (ends, further) = self.forecast_of(&delegate, &of).await?;
+            told.model_calls.extend(ends.model_calls);
+            told.tool_calls.extend(ends.tool_calls);
+            told.subagents.extend(ends.subagents);
+            told.queued_turns.extend(ends.queued_turns);
+            told.decisions += ends.decisions;
+            told.interrupts.extend(ends.interrupts);
+            below.extend(further);
+        }
+        Ok(told)
+    }
+
+    /// Of one session, with the delegates that work for it.
+    async fn forecast_of(&self, session: &SessionId, of: &ForecastOf) -> Answered<(Forecast, Vec<SessionId>)> {
         let scripted = self.scripted_blocks();
-        let forecast = self.read_session(&session, |state| forecast(state, &of, &|block| scripted.iter().any(|id| id == block))).await?;
-        Ok(forecast)
+        let is_scripted = |block: &str| scripted.iter().any(|id| id == block);
+        self.read_session(session, |state| Ok((forecast(state, of, &is_scripted)?, delegates(state)))).await
     }
 
     pub async fn schedule_answer(&self, answer: ScheduledAnswer) -> Told<()> {
@@ -461,6 +479,13 @@ fn forecast(state: &Session, of: &ForecastOf, scripted: &dyn Fn(&str) -> bool) -
         told.run = state.current.is_some();
     }
     Ok(told)
+}
+
+/// Sessions of those whose work this one waits for.
+fn delegates(state: &Session) -> Vec<SessionId> {
+    let working =
+        state.open_calls().filter(|call| call.kind == CallKind::Subagent && call.status == CallStatus::Running && call.mode != WAITING);
+    working.filter_map(|call| call.child.clone()).collect()
 }
 
 /// Whether what stands at `anchor` is off the path to `leaf`.
