@@ -17,10 +17,10 @@ pub fn envelope(session: &Session, event: &Event, tenant: Option<&str>) -> Value
     out
 }
 
-/// The envelope of an event that is whole in the log; `None` where the log refers to the session's messages.
+/// The envelope of an event that is in the log as it is shown; `None` where the log refers to the session's messages, or holds more.
 pub fn whole_envelope(session: &SessionId, event: &Event) -> Option<Value> {
     match &event.payload {
-        Payload::LlmCallRequested { .. } => None,
+        Payload::LlmCallRequested { .. } | Payload::CallVoided { spent: Some(_), .. } => None,
         Payload::DecisionQueued {
             trigger: Trigger::ClientMessages { .. } | Trigger::LlmExecute { .. } | Trigger::ToolExecute { .. },
             ..
@@ -47,6 +47,10 @@ fn payload(session: &Session, payload: &Payload) -> Value {
             let append = matches!(trigger, Trigger::ClientMessages { append: true, .. });
             let head = if append { None } else { session.tree.head() };
             out["trigger"] = crate::request::trigger_json(session, trigger, head);
+        }
+        // It is the fold's own (E-10); readers find the sum in `turn.completed`.
+        Payload::CallVoided { spent: Some(_), .. } => {
+            let _ = out.as_object_mut().map(|whole| whole.remove("spent"));
         }
         _ => {}
     }

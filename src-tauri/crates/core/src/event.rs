@@ -290,7 +290,7 @@ pub enum Payload {
     CallVoided {
         kind: CallKind,
         id: CallId,
-        /// Of a delegation: what the turn that ends with it has used (S-5, C-31). Ours, beside E-10.
+        /// Of a delegation: what the turn that ends with it has used (S-5, C-31). In the log only.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spent: Option<Spent>,
     },

@@ -310,6 +310,8 @@ async fn what_delegates_used_is_counted_with_a_parent_that_is_cancelled_c31_s5_h
     assert_eq!(shown["usage"], both, "TH-20");
     let log = engine.log(&root).await;
     let over = &find(&log, "turn.completed")["payload"];
+    let voided = &find(&log, "call.voided")["payload"];
+    assert_eq!(*voided, json!({"type": "call.voided", "kind": "subagent", "id": voided["id"]}), "E-10");
     assert_eq!((&over["turn_cost"], &over["turn_token_usage"]["input"]), (&json!("0.0143"), &json!(2410)), "C-31");
 }
 
