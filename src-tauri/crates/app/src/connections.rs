@@ -39,10 +39,10 @@ impl App {
         all.into_iter().map(row).collect()
     }
 
-    /// In the background: a keyring may take its time, or ask.
+    /// In the background: a keyring may take its time, or ask. Closing does not wait for it.
     pub(crate) fn settle_connections(&self) {
-        let connectors = self.inner.effects.connectors();
-        self.inner.tasks.spawn(async move { connectors.settle().await });
+        let (connectors, closing) = (self.inner.effects.connectors(), self.closing());
+        self.inner.tasks.spawn(async move { closing.run_until_cancelled(connectors.settle()).await });
     }
 
     /// What becomes of a credential shows in the window like a changed configuration.
