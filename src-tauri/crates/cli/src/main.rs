@@ -11,6 +11,10 @@ use clap::Parser as _;
 
 use crate::output::tell;
 
+/// A step is many small pieces of JSON; this one makes and frees them in half the time of the system's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// CL-7 and their like for every command.
 pub(crate) mod exit {
     pub const FAILED: u8 = 1;
