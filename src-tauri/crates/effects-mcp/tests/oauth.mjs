@@ -124,5 +124,5 @@ const server = createServer((incoming, response) => {
 });
 server.listen(0, "127.0.0.1", () => {
   base = `http://127.0.0.1:${server.address().port}`;
-  console.log(server.address().port);
+  console.log(String(server.address().port));
 });
