@@ -17,20 +17,47 @@ const CANCELLED: u8 = 130;
 pub(crate) async fn run(args: Run) -> Result<u8, Ended> {
     let input = input(&args)?;
     let guest = Guest::of(&args.target)?;
+    // Heard from before the input on, so that no Ctrl-C leaves behind a run that nobody follows.
+    let mut interrupts = interrupts()?;
     let body = match &args.session {
         Some(session) => json!({"session_id": session, "input": input}),
         None => json!({"input": input}),
     };
-    let receipt = guest.post("/api/client/sessions/input", &body).await?;
+    let mut sent = Box::pin(guest.post("/api/client/sessions/input", &body));
+    let (receipt, stop) = tokio::select! {
+        receipt = &mut sent => (receipt?, false),
+        _ = interrupts.recv() => tokio::select! {
+            receipt = &mut sent => (receipt?, true),
+            _ = interrupts.recv() => return Ok(CANCELLED),
+        },
+    };
     let session = output::word(&receipt["session_id"]);
     tell!("continue with: holdpoint run {} --session {session} \"…\"", args.agent);
     let Some(turn) = receipt["turn_id"].as_str().map(str::to_owned) else { return Ok(0) };
+    if stop {
+        return cancel(&guest, &session, &mut interrupts).await;
+    }
     let follow = Follow { guest: &guest, session: &session, turn: &turn, format: args.output, saw_text: false };
     tokio::select! {
         code = follow.until_over() => code,
-        _ = tokio::signal::ctrl_c() => cancel(&guest, &session).await,
+        _ = interrupts.recv() => cancel(&guest, &session, &mut interrupts).await,
     }
 }
+
+#[cfg(unix)]
+fn interrupts() -> Result<Interrupts, Ended> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map_err(Ended::failed)
+}
+
+#[cfg(windows)]
+fn interrupts() -> Result<Interrupts, Ended> {
+    tokio::signal::windows::ctrl_c().map_err(Ended::failed)
+}
+
+#[cfg(unix)]
+type Interrupts = tokio::signal::unix::Signal;
+#[cfg(windows)]
+type Interrupts = tokio::signal::windows::CtrlC;
 
 fn input(args: &Run) -> Result<Value, Ended> {
     let Some(text) = &args.input else {
@@ -54,12 +81,12 @@ fn input(args: &Run) -> Result<Value, Ended> {
 }
 
 /// C-16: the first Ctrl-C cancels and says how to go on; a second one does not wait for the answer.
-async fn cancel(guest: &Guest, session: &str) -> Result<u8, Ended> {
+async fn cancel(guest: &Guest, session: &str, interrupts: &mut Interrupts) -> Result<u8, Ended> {
     let path = format!("/api/machine/sessions/{session}/cancel");
     let body = json!({});
     tokio::select! {
         told = guest.post(&path, &body) => told.map(|_| CANCELLED),
-        _ = tokio::signal::ctrl_c() => Ok(CANCELLED),
+        _ = interrupts.recv() => Ok(CANCELLED),
     }
 }
 
