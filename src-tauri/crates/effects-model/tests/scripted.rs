@@ -247,3 +247,30 @@ fn a_fault_in_a_script_is_named_with_its_path_p35() {
     starts(json!({"cost": "cheap"}), "demo.json: replies[1]: \"cheap\" is no amount of money");
     assert!(refused("{").starts_with("demo.json: EOF while parsing"), "no JSON");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_script_is_a_version_and_a_list_of_replies_p33() {
+    let file = r#"{"holdpoint_script": 1, "replies": [
+        {"match": {"role": "user", "contains": "order"}, "text": "I look.", "tool_calls": [{"id": "c1", "name": "find", "arguments": {"no": 7}}],
+         "delay_ms": 40, "stream_ms": 60, "usage": {"input": 12, "cache_read": 4, "output": 3}, "cost": "0.0021"},
+        {"match": {"role": "tool", "tool": "find"}, "text": "Found.", "finish_reason": "stop"},
+        {"error": {"message": "overloaded", "code": "rate_limited", "retryable": true}},
+        {"text": "Anything else?", "times": 0}]}"#;
+    let play = async |messages: Vec<Message>, used: &[(u32, u32)]| {
+        let script = Script::parse(file, "demo.json").expect("every member is known");
+        play_with(script, call(messages, used), CancellationToken::new()).await
+    };
+    let (first, _, took) = play(user("my order"), &[]).await;
+    let first = first.expect("a reply").response;
+    assert_eq!((first.tool_calls.as_ref().map(Vec::len), first.finish_reason.as_deref(), took), (Some(1), Some("tool_calls"), 100));
+    let asked = Message { tool_calls: first.tool_calls, ..Message::new(Role::Assistant, "I look.") };
+    let found = Message::tool(&"c1".into(), Content::Text("7".to_owned()));
+    let second = play(vec![asked, found], &[(0, 1)]).await.0.expect("a reply");
+    assert_eq!((second.script_reply, second.response.finish_reason.as_deref()), (Some(1), Some("stop")));
+    let third = play(user("and?"), &[(0, 1), (1, 1)]).await.0.expect_err("an error reply");
+    assert_eq!((third.script_reply, third.failure.error.code.as_str(), third.failure.retryable), (Some(2), "rate_limited", true));
+    for times in [0, 9] {
+        let last = play(user("and?"), &[(0, 1), (1, 1), (2, 1), (3, times)]).await.0.expect("it has no limit");
+        assert_eq!(last.script_reply, Some(3));
+    }
+}
