@@ -106,9 +106,16 @@ impl Access {
     }
 
     /// M-21: what the server's refusal means. `None`: nothing was to be shown.
-    pub async fn when_refused(&self) -> Option<&'static str> {
+    pub async fn when_refused(&self, challenge: Option<&str>) -> Option<&'static str> {
         if self.auth == Auth::None {
             return None;
+        }
+        if let Some(challenge) = challenge {
+            self.credentials.challenged(&self.path, challenge);
+            // The token is good, and allows less than the server wants: a person may give more.
+            if challenge.contains("insufficient_scope") && self.signed_in.lock().await.is_some() {
+                return Some("reauthorize");
+            }
         }
         if self.from_environment.is_some() {
             return Some("token_rejected");

@@ -60,7 +60,8 @@ fn told(path: &str, error: &AuthError) -> String {
 async fn prepared(grant: &Grant, settings: &OauthSettings, redirect: &str) -> Result<(AuthorizationManager, String), AuthError> {
     let mut manager = AuthorizationManager::new(grant.url.as_str()).await?;
     manager.set_credential_store(grant.clone());
-    let found = manager.resolve_metadata().await?;
+    let challenge = grant.credentials.challenge(&grant.path);
+    let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await?;
     manager.set_metadata(found.metadata);
     let scopes = if settings.scopes.is_empty() { manager.select_initial_scopes(&[]).await } else { settings.scopes.clone() };
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();

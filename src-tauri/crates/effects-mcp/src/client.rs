@@ -59,7 +59,7 @@ impl Client {
         }
         let service = match started {
             Ok(service) => service,
-            Err(error) => return Err(of_start(path, &error, access.when_refused().await)),
+            Err(error) => return Err(of_start(path, &error, access.when_refused(error.auth_challenge()).await)),
         };
         let (peer, calls) = (service.peer().clone(), engine.calls);
         Ok(Self { path: path.to_owned(), access, peer, calls, service: tokio::sync::Mutex::new(service) })
@@ -178,7 +178,7 @@ impl Client {
     }
 
     async fn refused(&self, error: &ServiceError) -> ConnectorFailure {
-        of_request(&self.path, error, self.access.when_refused().await)
+        of_request(&self.path, error, self.access.when_refused(error.auth_challenge()).await)
     }
 
     fn unsupported(&self, what: &str) -> ConnectorFailure {

@@ -154,6 +154,8 @@ pub struct Credentials {
     vault: Arc<dyn Vault>,
     /// What the vault holds, as far as it was asked.
     known: Arc<Mutex<HashMap<String, Option<Record>>>>,
+    /// What each server asked for when it last refused: it names the scopes it wants.
+    challenges: Arc<Mutex<HashMap<String, String>>>,
 }
 
 impl Default for Credentials {
@@ -164,7 +166,7 @@ impl Default for Credentials {
 
 impl Credentials {
     pub fn new(vault: Arc<dyn Vault>) -> Self {
-        Self { vault, known: Arc::default() }
+        Self { vault, known: Arc::default(), challenges: Arc::default() }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Option<Record>, String> {
@@ -193,6 +195,14 @@ impl Credentials {
         self.blocking(path, |vault, path| vault.remove(path)).await?;
         self.known().insert(path.to_owned(), None);
         Ok(())
+    }
+
+    pub(crate) fn challenged(&self, path: &str, challenge: &str) {
+        self.challenges.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), challenge.to_owned());
+    }
+
+    pub(crate) fn challenge(&self, path: &str) -> Option<String> {
+        self.challenges.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Option<Record>>> {

@@ -4,11 +4,11 @@ import { createHash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
 const seen = { registered: 0, exchanged: 0, renewed: 0, refused: 0, calls: 0 };
-const set = { refuseAll: false, denied: false, bound: false };
+const set = { refuseAll: false, denied: false, bound: false, wanted: "tools" };
 const clients = new Map();
 const codes = new Map();
-const access = new Set();
-const refresh = new Map(); // refresh token → client id
+const access = new Map(); // access token → scope
+const refresh = new Map(); // refresh token → client id and scope
 let base;
 
 const orders = {
@@ -30,10 +30,10 @@ function json(response, status, body, headers = {}) {
   response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-function grant(response, client) {
-  const token = { access_token: randomUUID(), token_type: "Bearer", expires_in: 3600, refresh_token: randomUUID(), scope: "tools" };
-  access.add(token.access_token);
-  refresh.set(token.refresh_token, client);
+function grant(response, client, scope) {
+  const token = { access_token: randomUUID(), token_type: "Bearer", expires_in: 3600, refresh_token: randomUUID(), scope };
+  access.set(token.access_token, scope);
+  refresh.set(token.refresh_token, { client, scope });
   json(response, 200, token);
 }
 
@@ -67,7 +67,7 @@ const routes = {
       redirect.searchParams.set("error", "access_denied");
     } else {
       const code = randomUUID();
-      codes.set(code, { client: query.get("client_id"), challenge: query.get("code_challenge") });
+      codes.set(code, { client: query.get("client_id"), challenge: query.get("code_challenge"), scope: query.get("scope") });
       redirect.searchParams.set("code", code);
     }
     response.writeHead(302, { Location: redirect.href }).end();
@@ -78,17 +78,17 @@ const routes = {
     if (!clients.has(client)) return json(response, 401, { error: "invalid_client" });
     if (form.get("grant_type") === "refresh_token") {
       const owner = refresh.get(form.get("refresh_token"));
-      if (owner === undefined || (set.bound && owner !== client)) return json(response, 400, { error: "invalid_grant" });
+      if (owner === undefined || (set.bound && owner.client !== client)) return json(response, 400, { error: "invalid_grant" });
       refresh.delete(form.get("refresh_token"));
       seen.renewed += 1;
-      return grant(response, client);
+      return grant(response, client, owner.scope);
     }
     const code = codes.get(form.get("code"));
     codes.delete(form.get("code"));
     const challenge = createHash("sha256").update(form.get("code_verifier") ?? "").digest("base64url");
     if (code?.client !== client || code.challenge !== challenge) return json(response, 400, { error: "invalid_grant" });
     seen.exchanged += 1;
-    grant(response, client);
+    grant(response, client, code.scope);
   },
   "POST /mcp": (request, response) => {
     const token = request.headers.authorization?.replace(/^Bearer /, "");
@@ -96,6 +96,10 @@ const routes = {
       seen.refused += 1;
       const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`;
       return response.writeHead(401, { "WWW-Authenticate": challenge }).end();
+    }
+    if (!access.get(token).split(" ").includes(set.wanted)) {
+      const challenge = `Bearer error="insufficient_scope", scope="tools ${set.wanted}", resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`;
+      return response.writeHead(403, { "WWW-Authenticate": challenge }).end();
     }
     const { id, method, params } = JSON.parse(request.body);
     if (id === undefined) return response.writeHead(202).end();

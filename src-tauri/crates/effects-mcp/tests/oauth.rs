@@ -198,6 +198,17 @@ async fn a_token_that_is_refused_though_it_is_new_is_told_as_that_m21() {
 }
 
 #[tokio::test]
+async fn a_grant_that_allows_too_little_needs_a_person_who_is_asked_for_the_scopes_wanted_m21() {
+    let far = Far::start().await;
+    let connectors = far.authorized().await;
+    assert_eq!(list(&connectors).await, Ok(1));
+    far.set(json!({"wanted": "write"})).await;
+    assert_eq!(case(call(&connectors).await), "reauthorize");
+    authorize(&connectors).await;
+    assert_eq!(call(&connectors).await, Ok(json!("hello from afar")));
+}
+
+#[tokio::test]
 async fn a_lost_registration_is_made_again_m21() {
     for by_time in [false, true] {
         let far = Far::start().await;
