@@ -176,3 +176,13 @@ fn without_a_file_the_error_names_the_path_looked_for_q63() {
     let error = find(None, Path::new("/nowhere")).map(|_| ()).expect_err("there is no such folder");
     assert!(error.to_string().starts_with("/nowhere/holdpoint.toml: there is no such file"), "{error}");
 }
+
+#[test]
+fn a_worker_has_an_address_or_a_file_and_never_both_p24() {
+    let target = |keys: &str| parsed(&format!("[worker.w]\n{keys}")).map(|config| config.workers["w"].target.clone());
+    assert_eq!(target("url = \"http://127.0.0.1:9/\"\n").ok(), Some(WorkerTarget::Url("http://127.0.0.1:9/".into())));
+    assert_eq!(target("file = \"w.js\"\n").ok(), Some(WorkerTarget::File("/project/w.js".into())));
+    for keys in ["", "url = \"http://127.0.0.1:9/\"\nfile = \"w.js\"\n", "cpu_ms = 5\n"] {
+        assert!(complaint(&format!("[worker.w]\n{keys}")).contains("worker.w: needs exactly one of `url` and `file`"), "{keys}");
+    }
+}
