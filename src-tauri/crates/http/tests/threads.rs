@@ -2,6 +2,7 @@
 
 use eventsource_stream::Eventsource as _;
 use futures::{Stream, StreamExt as _};
+use holdpoint_app::wire::ForecastOf;
 use holdpoint_app::{App, Options, keys, paths};
 use holdpoint_http::{Settings, bind};
 use reqwest::{Client, Method, RequestBuilder};
@@ -670,4 +671,20 @@ async fn the_desktop_lists_threads_and_stops_one_once_per_command_d13() {
     assert_eq!((status, &refusal["code"]), (409, &json!("thread_not_running")), "TH-14");
     let told = engine.until(&root, "subagent.turn_completed").await;
     assert_eq!(told["error"]["message"], REASON, "TH-29");
+}
+
+#[tokio::test]
+async fn a_person_is_told_what_a_cancel_ends_below_c8() {
+    let engine = Engine::start(true).await;
+    let forecast = async |session: &str| {
+        let told = engine.app.forecast(session.to_owned(), ForecastOf::Cancel).await.expect("the session is there");
+        json!([told.run, told.model_calls, told.tool_calls, told.subagents, told.interrupts])
+    };
+    let Tree { root, middle, .. } = engine.tree().await;
+    assert_eq!(forecast(&root).await, json!([true, ["scripted/m"], [], ["price_checker", "digger"], []]));
+    assert_eq!(forecast(&middle).await, json!([true, ["scripted/m"], [], ["digger"], []]));
+    let (asking, _) = engine.ask("ask").await;
+    let asker = engine.delegate_of(&asking).await;
+    engine.until(&asker, "session.interrupted").await;
+    assert_eq!(forecast(&asking).await, json!([true, [], ["pick"], ["asker"], ["Which one?"]]));
 }
