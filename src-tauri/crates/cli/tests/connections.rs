@@ -1,4 +1,4 @@
-//! `holdpoint connections` against a served engine and a server with its own authorization server (M-2, M-21, M-23).
+//! `holdpoint connections` against a served engine and a server with its own authorization server (CL-12, M-2, M-21, M-23).
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
