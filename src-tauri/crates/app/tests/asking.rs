@@ -121,7 +121,7 @@ async fn a_cancel_closes_the_question_and_tells_the_server_c4_c12() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), told).await.expect("the server is told");
+    tokio::time::timeout(Duration::from_mins(5), told).await.expect("the server is told");
     project.app.close().await;
 }
 

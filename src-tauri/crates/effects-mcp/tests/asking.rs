@@ -76,7 +76,7 @@ async fn until(done: impl Fn() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), seen).await.expect("it happens");
+    tokio::time::timeout(Duration::from_mins(5), seen).await.expect("it happens");
 }
 
 fn call(tool: &str, session: &str, arguments: Value) -> ConnectorCall {

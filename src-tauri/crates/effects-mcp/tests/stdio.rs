@@ -45,7 +45,7 @@ impl Server {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), seen).await.expect("the server notes it in time");
+        tokio::time::timeout(Duration::from_mins(5), seen).await.expect("the server notes it in time");
     }
 }
 

@@ -62,7 +62,7 @@ async fn until_noted(record: &Path, wanted: &str) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(30), noted).await.expect("the server notes it in time");
+    tokio::time::timeout(std::time::Duration::from_mins(5), noted).await.expect("the server notes it in time");
 }
 
 #[tokio::test]
