@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use holdpoint_core::elicit::Action;
@@ -40,6 +41,8 @@ type Started = Result<RunningService<RoleClient, Engine>, ClientInitializeError>
 
 pub struct Client {
     path: String,
+    is_local: bool,
+    is_gone: AtomicBool,
     access: Access,
     peer: Peer<RoleClient>,
     calls: Arc<Calls>,
@@ -62,7 +65,8 @@ impl Client {
             Err(error) => return Err(of_start(path, &error, access.when_refused(error.auth_challenge()).await)),
         };
         let (peer, calls) = (service.peer().clone(), engine.calls);
-        Ok(Self { path: path.to_owned(), access, peer, calls, service: tokio::sync::Mutex::new(service) })
+        let (is_local, is_gone) = (matches!(endpoint, Endpoint::Stdio { .. }), AtomicBool::new(false));
+        Ok(Self { path: path.to_owned(), is_local, is_gone, access, peer, calls, service: tokio::sync::Mutex::new(service) })
     }
 
     async fn start(path: &str, endpoint: &Endpoint, access: &Access, engine: Engine) -> Result<Started, ConnectorFailure> {
@@ -87,7 +91,7 @@ impl Client {
     }
 
     pub fn is_alive(&self) -> bool {
-        !self.peer.is_transport_closed()
+        !self.peer.is_transport_closed() && !self.is_gone.load(Ordering::Relaxed)
     }
 
     /// M-6: every tool, as the server describes it.
@@ -178,6 +182,10 @@ impl Client {
     }
 
     async fn refused(&self, error: &ServiceError) -> ConnectorFailure {
+        // What a local server does not take it never will, though its end may be seen only later.
+        if self.is_local && matches!(error, ServiceError::TransportSend(_)) {
+            self.is_gone.store(true, Ordering::Relaxed);
+        }
         of_request(&self.path, error, self.access.when_refused(error.auth_challenge()).await)
     }
 

@@ -1,5 +1,5 @@
 // A small MCP server on stdio for tests. MODE is its era. Every tools/call and cancellation is noted in RECORD, one a line.
-import { appendFileSync } from "node:fs";
+import { appendFileSync, closeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const modern = process.env.MODE === "modern";
@@ -31,6 +31,10 @@ function answer({ id, method, params }) {
       if (params.name === "echo") return result(text(params.arguments));
       if (params.name === "env") return result(text(process.env));
       if (params.name === "die") return process.exit(3);
+      if (params.name === "deaf") { // alive, and takes nothing any more
+        closeSync(0);
+        return result(text("deaf"));
+      }
       if (params.name === "refuse") return error(-32602, "no such thing");
       return; // `wait` never answers
     case "notifications/cancelled":

@@ -115,6 +115,16 @@ async fn a_server_that_ends_during_a_call_is_retryable_and_starts_anew_m32() {
 }
 
 #[tokio::test]
+async fn a_server_that_takes_nothing_any_more_is_left_for_a_new_one_m32() {
+    let server = Server::small("legacy");
+    server.connectors.call(call("deaf", json!({})), Line::silent(), never()).await.expect("its last answer");
+    let failed = server.connectors.call(call("echo", json!({})), Line::silent(), never()).await.expect_err("nobody takes it");
+    assert_eq!((failed.failure.error.code.as_str(), failed.failure.retryable), ("provider_error", true));
+    let again = server.connectors.call(call("echo", json!({})), Line::silent(), never()).await.expect("a new process answers");
+    assert_eq!(again.content[0]["text"], "{}");
+}
+
+#[tokio::test]
 async fn a_cancelled_call_is_told_to_the_server_c4() {
     let server = Server::small("legacy");
     let cancel = never();
