@@ -144,12 +144,18 @@ pub fn question(params: &Value) -> Result<Question, ErrorData> {
         ),
         "url" => {
             let url = params["url"].as_str().ok_or_else(|| invalid("`url` is missing"))?;
-            let is_page = ["https://", "http://"].iter().any(|scheme| url.to_ascii_lowercase().starts_with(scheme));
-            Ask::Url(is_page.then(|| url.to_owned()).ok_or_else(|| invalid("only https and http addresses can be visited"))?)
+            Ask::Url(page(url).ok_or_else(|| invalid("only https and http addresses can be visited"))?)
         }
         _ => return Err(invalid("`mode` is form or url")),
     };
     Ok(Question { message, ask })
+}
+
+/// The address of a web page as a browser reads it, so that the host that is shown is the one that is visited: blanks, signs that
+/// turn the direction of text and letters that look like others would tell a person something else.
+fn page(url: &str) -> Option<String> {
+    let page = reqwest::Url::parse(url).ok()?;
+    matches!(page.scheme(), "https" | "http").then(|| page.into())
 }
 
 /// M-35: the answer to `elicitation/create`.
@@ -187,4 +193,35 @@ pub fn responses(keys: Vec<String>, replies: &[Reply]) -> InputResponses {
 pub fn pages(error: &ErrorData) -> Option<Vec<Question>> {
     let wanted = error.data.as_ref()?["elicitations"].as_array().filter(|list| error.code.0 == URL_REQUIRED && !list.is_empty())?;
     wanted.iter().map(|params| question(params).ok().filter(|question| matches!(question.ask, Ask::Url(_)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks(url: &str) -> Option<String> {
+        match question(&json!({"mode": "url", "message": "Sign in", "url": url})).ok()?.ask {
+            Ask::Url(url) => Some(url),
+            Ask::Form(_) => None,
+        }
+    }
+
+    #[test]
+    fn an_address_is_asked_about_as_a_browser_reads_it_m33_m38() {
+        for (url, page) in [
+            ("https://sign.example/in?x=1", "https://sign.example/in?x=1"),
+            ("https:///evil.example/a", "https://evil.example/a"),
+            ("https://\\evil.example/", "https://evil.example/"),
+            ("https://\t/evil.example/", "https://evil.example/"),
+            ("https://bank.example\n.evil.example/", "https://bank.example.evil.example/"),
+            ("https://bank.example\u{200b}.evil.example/", "https://bank.example.evil.example/"),
+            ("https://\u{430}pple.example/", "https://xn--pple-43d.example/"),
+            ("https://bank.example/\u{202e}gnp.exe", "https://bank.example/%E2%80%AEgnp.exe"),
+        ] {
+            assert_eq!(asks(url).as_deref(), Some(page), "{url:?}");
+        }
+        let no_pages =
+            ["javascript:alert(1)", "file:///etc/passwd", "https://", "https://moc.knab\u{202e}/", "https://a b.example/", "sign in"];
+        assert_eq!(no_pages.map(asks), [const { None }; 6]);
+    }
 }
