@@ -1,6 +1,7 @@
 //! `[plugin.<id>]`: a folder of servers that somebody else wrote down (§16, M-2). Its `.mcp.json` lists them; what this
 //! configuration says about a server wins, key by key.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -11,6 +12,8 @@ use super::is_proper_id;
 use super::reader::{ConfigError, Section, Source, nearest, quoted};
 
 const FILE: &str = ".mcp.json";
+/// Lists of servers are short.
+const LONGEST: u64 = 1024 * 1024;
 /// Stands for the plugin's folder in the files of plugins.
 const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
 const SERVER_KEYS: [&str; 7] = ["type", "command", "args", "env", "cwd", "url", "headers"];
@@ -51,8 +54,7 @@ pub fn servers<'a>(id: &str, section: &Section<'a>, folder: &Path) -> Result<Vec
     };
     let home = folder.join(path);
     let file = home.join(FILE);
-    let text =
-        std::fs::read_to_string(&file).map_err(|error| section.error("path", format!("{} cannot be read: {error}", file.display())))?;
+    let text = text_of(&file).map_err(|error| section.error("path", format!("{} cannot be read: {error}", file.display())))?;
     let servers = listed(&file, &text)?;
     let mut own = section.children("mcp")?;
     if let Some((name, server)) = own.iter().find(|(name, _)| !servers.contains_key(name)) {
@@ -75,6 +77,24 @@ pub fn servers<'a>(id: &str, section: &Section<'a>, folder: &Path) -> Result<Vec
         all.push(PluginServer { path, name, home: home.clone(), table: Source::of(&file, table), own });
     }
     Ok(all)
+}
+
+/// Somebody else made the folder: what has no end there (a pipe, a device) would hold up the engine, or take all memory.
+fn text_of(file: &Path) -> std::io::Result<String> {
+    let refused = |why: String| std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
+    let known = std::fs::metadata(file)?;
+    if known.is_dir() {
+        return Err(std::io::ErrorKind::IsADirectory.into());
+    }
+    if !known.is_file() {
+        return Err(refused("it is no file".to_owned()));
+    }
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(refused(format!("it has more than {LONGEST} bytes")));
+    }
+    Ok(text)
 }
 
 fn listed(file: &Path, text: &str) -> Result<Map<String, Value>, ConfigError> {

@@ -182,3 +182,19 @@ fn plugins_are_named_once_and_by_their_path_f7_q30() {
     let alone = project.reads(&agent("mcp = [\"plugin.t.mcp.s\"]")).expect("one server of a plugin can be named alone");
     assert_eq!(alone.engine.agents["a"].config.as_ref().map(|own| own.other["mcp"].clone()), Some(json!(["plugin.t.mcp.s"])));
 }
+
+#[test]
+fn only_a_file_of_fair_size_is_read_from_a_plugin_f3() {
+    let project = Project::with(&format!("{}{{}}", " ".repeat(1024 * 1024)));
+    assert_eq!(project.complaint(""), "holdpoint.toml:7: plugin.t.path: tools/.mcp.json cannot be read: it has more than 1048576 bytes");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_plugin_whose_list_has_no_end_is_refused_f3() {
+    let project = Project::with("{}");
+    let file = project.home().join(".mcp.json");
+    std::fs::remove_file(&file).expect("removed");
+    std::os::unix::fs::symlink("/dev/zero", &file).expect("a link");
+    assert_eq!(project.complaint(""), "holdpoint.toml:7: plugin.t.path: tools/.mcp.json cannot be read: it is no file");
+}
