@@ -6,6 +6,7 @@ use reqwest::Url;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, OAuthClientConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 use crate::auth::{CLIENT_NAME, Grant, OauthSettings};
 
@@ -14,6 +15,9 @@ const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A browser that sends nothing is left alone after this time.
 const READING: Duration = Duration::from_secs(10);
+
+/// Connections that are read from at the same time.
+const AT_ONCE: usize = 32;
 
 /// A request line and its headers are shorter.
 const LONGEST: usize = 16 * 1024;
@@ -80,9 +84,19 @@ async fn prepared(grant: &Grant, settings: &OauthSettings, redirect: &str) -> Re
 
 /// Waits for the browser. Requests that are not the answer to this very link change nothing.
 async fn answer(listener: &TcpListener, state: &str, manager: &AuthorizationManager, path: &str) -> Result<(), String> {
+    // Browsers open connections ahead of need: one that says nothing holds up no other.
+    let mut reading = JoinSet::new();
     loop {
-        let Ok((mut browser, _)) = listener.accept().await else { continue };
-        let target = tokio::time::timeout(READING, target(&mut browser)).await.ok().flatten();
+        let read = tokio::select! {
+            accepted = listener.accept(), if reading.len() < AT_ONCE => {
+                if let Ok((browser, _)) = accepted {
+                    reading.spawn(read(browser));
+                }
+                continue;
+            }
+            Some(read) = reading.join_next() => read,
+        };
+        let Ok((mut browser, target)) = read else { continue };
         let url = target.and_then(|target| Url::parse(&format!("http://127.0.0.1{target}")).ok());
         let Some(url) = url.filter(|url| url.path() == "/callback" && value_of(url, "state").as_deref() == Some(state)) else {
             say(&mut browser, "404 Not Found", "There is nothing here.").await;
@@ -107,6 +121,11 @@ async fn answer(listener: &TcpListener, state: &str, manager: &AuthorizationMana
 
 fn value_of(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+async fn read(mut browser: TcpStream) -> (TcpStream, Option<String>) {
+    let target = tokio::time::timeout(READING, target(&mut browser)).await.ok().flatten();
+    (browser, target)
 }
 
 /// The target of a GET request. `None`: it is another request, or none.

@@ -10,7 +10,7 @@ use holdpoint_effects_mcp::{Auth, Connectors, Credentials, Endpoint, FileVault, 
 use holdpoint_runtime::runner::{ConnectorCall, ConnectorFailure, ConnectorRunner};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
@@ -128,6 +128,22 @@ fn case<T: std::fmt::Debug>(result: Result<T, ConnectorFailure>) -> String {
     assert!(!failure.failure.retryable, "{failure:?}");
     assert!(failure.failure.error.message.contains("mcp.far needs authorization"), "{failure:?}");
     failure.auth.expect("a matter of the credential")
+}
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_holds_up_no_browser_m21() {
+    let far = Far::start().await;
+    let connectors = far.engine();
+    let link = connectors.authorize("mcp.far").await.expect("a link");
+    let url = reqwest::Url::parse(&link.url).expect("a link");
+    let redirect = url.query_pairs().find(|(name, _)| name == "redirect_uri").expect("where the browser comes back").1.into_owned();
+    let redirect = reqwest::Url::parse(&redirect).expect("an address");
+    // Browsers open connections ahead of need.
+    let mut silent = tokio::net::TcpStream::connect(("127.0.0.1", redirect.port().expect("a port"))).await.expect("connected");
+    assert_eq!(browse(&link.url).await.0, 200);
+    let mut said = String::new();
+    let _ = silent.read_to_string(&mut said).await;
+    assert_eq!(said, "", "nobody waited for it, or gave it up");
 }
 
 #[tokio::test]
