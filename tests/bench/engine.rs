@@ -31,23 +31,11 @@ pub struct Serial {
     pub round: Figure,
 }
 
+/// On a task of the runtime, as every surface of the product is.
 pub async fn serial(folder: &Path, rounds: usize) -> Result<Serial, Wrong> {
-    let (engine, mut calls) = open(&folder.join("engine-serial.db")).await?;
-    let mut person = Person::start(&engine, 0).await?;
-    while calls.try_recv().is_ok() {}
-    let (mut raise, mut answer, mut round) = (Vec::new(), Vec::new(), Vec::new());
-    let started = Instant::now();
-    for _ in 0..rounds {
-        let start = Instant::now();
-        person.answer().await?;
-        person.sees_a_question().await?;
-        let seen = Instant::now();
-        let (called, returned) = calls.recv().await.ok_or("the worker was called")?;
-        answer.push(called - start);
-        raise.push(seen - returned);
-        round.push(seen - start);
-    }
-    let told = Serial { raise: Figure::new(raise, started), answer: Figure::new(answer, started), round: Figure::new(round, started) };
+    let (engine, calls) = open(&folder.join("engine-serial.db")).await?;
+    let person = Person::start(&engine, 0).await?;
+    let told = tokio::spawn(person.go_round_alone(calls, rounds)).await??;
     engine.close().await;
     Ok(told)
 }
@@ -149,6 +137,23 @@ impl Person {
             took.push(start.elapsed());
         }
         Ok(took)
+    }
+
+    async fn go_round_alone(mut self, mut calls: mpsc::UnboundedReceiver<(Instant, Instant)>, rounds: usize) -> Result<Serial, Wrong> {
+        while calls.try_recv().is_ok() {}
+        let (mut raise, mut answer, mut round) = (Vec::new(), Vec::new(), Vec::new());
+        let started = Instant::now();
+        for _ in 0..rounds {
+            let start = Instant::now();
+            self.answer().await?;
+            self.sees_a_question().await?;
+            let seen = Instant::now();
+            let (called, returned) = calls.recv().await.ok_or("the worker was called")?;
+            answer.push(called - start);
+            raise.push(seen - returned);
+            round.push(seen - start);
+        }
+        Ok(Serial { raise: Figure::new(raise, started), answer: Figure::new(answer, started), round: Figure::new(round, started) })
     }
 
     async fn answer(&self) -> Result<(), Wrong> {
