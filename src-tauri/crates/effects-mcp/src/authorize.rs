@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_mins(10);
 /// A browser that sends nothing is left alone after this time.
 const READING: Duration = Duration::from_secs(10);
 
+/// Before another connection is taken when one could not be.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 /// Connections that are read from at the same time.
 const AT_ONCE: usize = 32;
 
@@ -89,8 +91,10 @@ async fn answer(listener: &TcpListener, state: &str, manager: &AuthorizationMana
     loop {
         let read = tokio::select! {
             accepted = listener.accept(), if reading.len() < AT_ONCE => {
-                if let Ok((browser, _)) = accepted {
-                    reading.spawn(read(browser));
+                match accepted {
+                    Ok((browser, _)) => drop(reading.spawn(read(browser))),
+                    // Too many open files, mostly: it passes.
+                    Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
                 }
                 continue;
             }

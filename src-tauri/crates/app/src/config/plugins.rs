@@ -11,6 +11,8 @@ use super::connections::KEYS;
 use super::is_proper_id;
 use super::reader::{ConfigError, Section, Source, nearest, quoted};
 
+/// What JSON has and a setting cannot be.
+const UNSETTABLE: &str = "holds a null, a number beyond 64 bits, or a list of objects among other values";
 const FILE: &str = ".mcp.json";
 /// Lists of servers are short.
 const LONGEST: u64 = 1024 * 1024;
@@ -152,7 +154,7 @@ impl Listed {
             self.resolve(key, value)?;
         }
         self.join_command(&mut server)?;
-        let document = toml_edit::ser::to_document(&server).map_err(|_| self.error("", "holds a null"))?;
+        let document = toml_edit::ser::to_document(&server).map_err(|_| self.error("", UNSETTABLE))?;
         Ok(document.as_table().clone())
     }
 

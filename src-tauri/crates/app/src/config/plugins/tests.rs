@@ -97,7 +97,14 @@ fn bad_content_is_named_with_the_file_and_the_key_it_stands_in() {
         (json!({"command": "x", "url": "http://x"}), "tools/.mcp.json: mcpServers.s: needs exactly one of `url` and `command`"),
         (json!({"url": "x"}), "tools/.mcp.json: mcpServers.s.url: must start with http:// or https://"),
         (json!({"url": "http://x", "env": {}}), "tools/.mcp.json: mcpServers.s.env: does not go with `url`"),
-        (json!({"command": "x", "cwd": null}), "tools/.mcp.json: mcpServers.s: holds a null"),
+        (
+            json!({"command": "x", "cwd": null}),
+            "tools/.mcp.json: mcpServers.s: holds a null, a number beyond 64 bits, or a list of objects among other values",
+        ),
+        (
+            json!({"command": "x", "cwd": u64::MAX}),
+            "tools/.mcp.json: mcpServers.s: holds a null, a number beyond 64 bits, or a list of objects among other values",
+        ),
         (json!({"command": "x", "env": {"A": 1}}), "tools/.mcp.json: mcpServers.s.env: must be a table of strings"),
         (json!({"command": "x", "env": {"A": "x${B}"}}), "tools/.mcp.json: mcpServers.s.env: a variable may be a whole value of `env`"),
         (json!({"command": "x", "args": ["${HOME}"]}), "tools/.mcp.json: mcpServers.s.args: a variable may be a whole value of `env`"),
