@@ -3,8 +3,8 @@
 use futures::StreamExt as _;
 use holdpoint_app::App;
 use holdpoint_app::wire::{
-    ApiError, AuthorizationLink, Bootstrap, ConnectionRow, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, Receipt,
-    ScheduledAnswer, Snoozed, Submit, ThreadRow,
+    ApiError, ApiKeyRow, AuthorizationLink, Bootstrap, ConnectionRow, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, MadeApiKey,
+    Receipt, ScheduledAnswer, Snoozed, Submit, ThreadRow,
 };
 use holdpoint_view::row::{InterruptRow, Json, NodeBody, Seq, SessionRow, Time};
 use tauri::ipc::Channel;
@@ -164,6 +164,24 @@ pub async fn set_connection_token(app: State<'_, App>, path: String, token: Stri
 #[specta::specta]
 pub async fn forget_connection(app: State<'_, App>, path: String) -> Answered<()> {
     app.forget_connection(path).await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn list_keys(app: State<'_, App>) -> Answered<Vec<ApiKeyRow>> {
+    app.list_keys().await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn make_key(app: State<'_, App>, name: String, expires_at: Option<Time>) -> Answered<MadeApiKey> {
+    app.make_key(name, expires_at).await
+}
+
+#[tauri::command]
+#[specta::specta]
+pub async fn revoke_key(app: State<'_, App>, id: String) -> Answered<()> {
+    app.revoke_key(id).await
 }
 
 /// What the shell has to say to the window: show a question, tell how an answer from a notification went.

@@ -30,6 +30,9 @@ export const commands = {
 	authorizeConnection: (path: string) => typedError<AuthorizationLink, ApiError>(__TAURI_INVOKE("authorize_connection", { path })),
 	setConnectionToken: (path: string, token: string) => typedError<null, ApiError>(__TAURI_INVOKE("set_connection_token", { path, token })),
 	forgetConnection: (path: string) => typedError<null, ApiError>(__TAURI_INVOKE("forget_connection", { path })),
+	listKeys: () => typedError<ApiKeyRow[], ApiError>(__TAURI_INVOKE("list_keys")),
+	makeKey: (name: string, expiresAt: Time | null) => typedError<MadeApiKey, ApiError>(__TAURI_INVOKE("make_key", { name, expiresAt })),
+	revokeKey: (id: string) => typedError<null, ApiError>(__TAURI_INVOKE("revoke_key", { id })),
 	/**  What the shell has to say to the window: show a question, tell how an answer from a notification went. */
 	listenShell: (events: Channel<ShellEvent>) => __TAURI_INVOKE<void>("listen_shell", { events }),
 	/**  Whether a notification would reach a person now. */
@@ -89,6 +92,18 @@ export type ApiError = {
 	/**  One sentence that says what to do next. */
 	message: string,
 	details: Json,
+};
+
+/**  An API key (H-3), without the key itself. */
+export type ApiKeyRow = {
+	id: string,
+	name: string,
+	/**  Null: the desktop's own. */
+	tenant: string | null,
+	created_at: Time,
+	/**  Null: never. */
+	expires_at: Time | null,
+	revoked_at: Time | null,
 };
 
 /**  Where a person authorizes a connection (M-23). Made when it is shown, and good for ten minutes. */
@@ -298,6 +313,13 @@ export type InterruptRow = {
 
 /**  Any JSON; `unknown` for the UI. */
 export type Json = unknown;
+
+/**  A key that was just made. Without `Debug`, so that no log can have it. */
+export type MadeApiKey = {
+	id: string,
+	/**  Shown now and never again. */
+	key: string,
+};
 
 export type NodeBody = {
 	id: string,

@@ -1,7 +1,7 @@
 // A transport in memory for tests and for looking at screens: rows are given, sent operations are recorded.
 
 import type {
-  Bootstrap, ConnectionRow, FeedFrom, Frame, InterruptRow, NodeBody, Receipt, ScheduledAnswer, SessionPatch, SessionRow, Submit, EventRow,
+  ApiKeyRow, Bootstrap, ConnectionRow, FeedFrom, Frame, InterruptRow, NodeBody, Receipt, ScheduledAnswer, SessionPatch, SessionRow, Submit, EventRow,
   Forecast, Snoozed, ThreadRow,
 } from "../wire";
 import type { Transport } from "./transport";
@@ -15,6 +15,7 @@ export interface FakeData {
   bodies: Record<string, unknown>;
   events: Record<string, EventRow[]>;
   threads: ThreadRow[];
+  keys: ApiKeyRow[];
   forecast: Forecast;
 }
 
@@ -46,6 +47,7 @@ export function createFake(given: Partial<FakeData> = {}): FakeTransport {
     bodies: {},
     events: {},
     threads: [],
+    keys: [],
     forecast: aForecast(),
     ...given,
   };
@@ -137,6 +139,17 @@ export function createFake(given: Partial<FakeData> = {}): FakeTransport {
     authorizeConnection: (path) => op("authorize_connection", [path], () => ({ url: `https://auth.example.org/authorize?for=${path}`, host: "auth.example.org" })),
     setConnectionToken: (path, token) => op("set_connection_token", [path, token], () => undefined),
     forgetConnection: (path) => op("forget_connection", [path], () => undefined),
+    listKeys: () => op("list_keys", [], () => data.keys),
+    makeKey: (name, expiresAt) =>
+      op("make_key", [name, expiresAt], () => {
+        const row = aKey({ id: `key_${data.keys.length + 1}`, name, expires_at: expiresAt });
+        data.keys = [...data.keys, row];
+        return { id: row.id, key: `sk_live_${"k".repeat(40)}` };
+      }),
+    revokeKey: (id) =>
+      op("revoke_key", [id], () => {
+        data.keys = data.keys.map((row) => (row.id === id ? { ...row, revoked_at: "2026-11-30T12:30:00.000Z" } : row));
+      }),
     unsnooze: (sessionId, interruptId) =>
       op("unsnooze", [sessionId, interruptId], () => {
         snoozed = snoozed.filter((each) => each.interrupt_id !== interruptId || each.session_id !== sessionId);
@@ -168,6 +181,10 @@ export function aBootstrap(given: Partial<Bootstrap> = {}): Bootstrap {
 
 export function aConnection(given: Partial<ConnectionRow> = {}): ConnectionRow {
   return { path: "mcp.files", server: "https://files.example.org/mcp", auth: "ask", credential: null, needs: null, waiting: false, problem: null, ...given };
+}
+
+export function aKey(given: Partial<ApiKeyRow> = {}): ApiKeyRow {
+  return { id: "key_1", name: "ci", tenant: null, created_at: "2026-11-30T12:00:00.000Z", expires_at: null, revoked_at: null, ...given };
 }
 
 export function aForecast(given: Partial<Forecast> = {}): Forecast {

@@ -44,6 +44,9 @@ export function httpTransport(origin: string, token: string | null = operatorTok
     authorizeConnection: (path) => call("authorize_connection", { path }),
     setConnectionToken: (path, token) => call("set_connection_token", { path, token }),
     forgetConnection: (path) => call("forget_connection", { path }),
+    listKeys: () => call("list_keys", {}),
+    makeKey: (name, expires_at) => call("make_key", { name, expires_at }),
+    revokeKey: (id) => call("revoke_key", { id }),
     openExternal: async (url) => void window.open(url, "_blank", "noopener,noreferrer"),
   };
 }

@@ -1,7 +1,7 @@
 // The one door to the app. The UI is the same behind Tauri, HTTP and the fake of the tests.
 
 import type {
-  ApiError, AuthorizationLink, Bootstrap, CardKey, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, InterruptRow, NodeBody, NotificationStatus,
+  ApiError, ApiKeyRow, AuthorizationLink, Bootstrap, CardKey, Draft, EventRow, FeedFrom, Forecast, ForecastOf, Frame, InterruptRow, MadeApiKey, NodeBody, NotificationStatus,
   Receipt, ScheduledAnswer, SessionRow, ShellEvent, Snoozed, Submit, ThreadRow, Time,
 } from "../wire";
 
@@ -33,6 +33,10 @@ export interface Transport {
   authorizeConnection(path: string): Promise<AuthorizationLink>;
   setConnectionToken(path: string, token: string): Promise<void>;
   forgetConnection(path: string): Promise<void>;
+  listKeys(): Promise<ApiKeyRow[]>;
+  /** The key is in this answer and nowhere else. */
+  makeKey(name: string, expiresAt: Time | null): Promise<MadeApiKey>;
+  revokeKey(id: string): Promise<void>;
 
   // What only some surfaces can do. Absent means: show nothing for it.
   openExternal?: (url: string) => Promise<void>;

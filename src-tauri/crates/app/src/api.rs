@@ -3,7 +3,7 @@
 
 use holdpoint_core::command::{Command, Creation, Input, Receipt};
 use holdpoint_core::event::{Identity, Rank, Subject, Visibility};
-use holdpoint_core::id::{SessionId, ulid};
+use holdpoint_core::id::SessionId;
 use holdpoint_core::rejection::Code;
 use holdpoint_core::state::{Interrupt, Session};
 use holdpoint_core::time::Millis;
@@ -305,20 +305,8 @@ impl App {
             return Err(Failure::invalid("name and tenant must not be empty"));
         }
         let expires_at = expires_at.map(|text| Millis::parse(&text).ok_or_else(|| Failure::invalid("expires_at is no RFC 3339 time")));
-        let key = keys::new_api_key();
-        let made_at = now();
-        let id = format!("key_{}", ulid(made_at, rand::random()));
-        let record = ApiKey {
-            id: id.clone(),
-            name,
-            tenant,
-            hash: keys::hash(&key),
-            created_at: made_at,
-            expires_at: expires_at.transpose()?,
-            revoked_at: None,
-        };
-        self.inner.store.add_api_key(record).await?;
-        Ok(json!({"id": id, "key": key}))
+        let made = self.add_key(name, tenant, expires_at.transpose()?).await?;
+        Ok(json!({"id": made.id, "key": made.key}))
     }
 
     pub async fn revoke_api_key(&self, id: &str) -> Answered<()> {

@@ -4,6 +4,7 @@
 //! [`ops`] is what the desktop asks, [`api`] what HTTP clients, machines and administrators ask (§14).
 
 pub mod api;
+mod api_keys;
 mod blobs;
 pub mod caller;
 pub mod config;

@@ -21,6 +21,9 @@
 //! connections()                                      -> Vec<ConnectionRow>
 //! authorize_connection(path)                         -> AuthorizationLink          for the system browser
 //! set_connection_token(path, token) / forget_connection(path) -> ()
+//! list_keys()                                        -> Vec<ApiKeyRow>             every API key, the oldest first
+//! make_key(name, expires_at: Option<Time>)           -> MadeApiKey                 the only answer that has the key
+//! revoke_key(id)                                     -> ()
 //! snooze(Snoozed) / unsnooze(session_id, interrupt_id) -> ()
 //! ```
 //!

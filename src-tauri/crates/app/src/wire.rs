@@ -284,6 +284,27 @@ pub struct AuthorizationLink {
     pub host: String,
 }
 
+/// An API key (H-3), without the key itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type)]
+pub struct ApiKeyRow {
+    pub id: String,
+    pub name: String,
+    /// Null: the desktop's own.
+    pub tenant: Option<String>,
+    pub created_at: Time,
+    /// Null: never.
+    pub expires_at: Option<Time>,
+    pub revoked_at: Option<Time>,
+}
+
+/// A key that was just made. Without `Debug`, so that no log can have it.
+#[derive(Serialize, Type)]
+pub struct MadeApiKey {
+    pub id: String,
+    /// Shown now and never again.
+    pub key: String,
+}
+
 /// One thread of a session: the session itself or a delegate at any depth, in the order of their making.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Type)]
 pub struct ThreadRow {

@@ -187,6 +187,42 @@ async fn keys_are_made_shown_once_and_revoked_h3_q35() {
 }
 
 #[tokio::test]
+async fn the_desktop_makes_a_key_that_is_shown_once_and_ends_when_revoked_dt4() {
+    let engine = Engine::start(true).await;
+    let operator = engine.operator();
+    assert_eq!(engine.desk("list_keys", json!({})).await, (200, json!([])));
+    let (status, made) = engine.desk("make_key", json!({"name": " ci ", "expires_at": "2999-01-01T00:00:00.000Z"})).await;
+    assert_eq!(status, 200);
+    let (id, key) = (made["id"].as_str().expect("an id"), made["key"].as_str().expect("the key"));
+    assert!(keys::is_api_key(key), "H-3");
+    let (_, listed) = engine.desk("list_keys", json!({})).await;
+    let row = json!({"id": id, "name": "ci", "tenant": null, "created_at": listed[0]["created_at"],
+        "expires_at": "2999-01-01T00:00:00.000Z", "revoked_at": null});
+    assert_eq!(listed, json!([row]), "the key cannot be read again");
+    let (_, boot) = engine.desk("bootstrap", json!({})).await;
+    assert!(!boot.to_string().contains(key), "no state of the window has it");
+    for part in ["hp.db", "hp.db-wal"] {
+        let bytes = std::fs::read(engine.folder.path().join(part)).unwrap_or_default();
+        assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "H-3: {part} has its hash only");
+    }
+    let (session, _) = engine.turn("hi").await;
+    assert_eq!(engine.get("/api/admin/sessions", key).await.1["items"][0]["session_id"], json!(session), "B-5: the desktop's own tenant");
+    assert_eq!(engine.post("/api/desktop/list_keys", key, json!({})).await.0, 403, "H-1: a key makes no keys");
+    assert_eq!(engine.desk("revoke_key", json!({"id": id})).await, (200, Value::Null));
+    assert_eq!(engine.get("/api/admin/sessions", key).await.0, 401, "H-3: revoked");
+    let (_, listed) = engine.desk("list_keys", json!({})).await;
+    assert!(listed[0]["revoked_at"].is_string(), "a revoked key stays in the list");
+    for (operation, body, refused) in [
+        ("make_key", json!({"name": "  ", "expires_at": null}), (400, "invalid_request")),
+        ("revoke_key", json!({"id": "key_x"}), (404, "not_found")),
+    ] {
+        let (status, refusal) = engine.desk(operation, body).await;
+        assert_eq!((status, refusal["code"].as_str().unwrap_or_default()), refused, "{operation}");
+    }
+    assert_eq!(engine.get("/api/admin/keys", &operator).await.1["items"].as_array().map(Vec::len), Some(1), "nothing else was made");
+}
+
+#[tokio::test]
 async fn without_authentication_only_this_machine_is_answered_h6_q39() {
     let engine = Engine::start(false).await;
     assert_eq!(engine.call(Method::GET, "/api/admin/keys", None, None).await.0, 200, "B-7: everybody is operator");

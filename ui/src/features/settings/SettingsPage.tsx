@@ -7,6 +7,7 @@ import page from "../../components/Page.module.css";
 import { useDesk, useDeskState, useUi } from "../../store/hooks";
 import type { Settings } from "../../store/state";
 import { asRefusal } from "../../transport/transport";
+import { ApiKeys } from "./ApiKeys";
 import { themeWords, undoChoices, undoWord } from "./choices";
 import css from "./SettingsPage.module.css";
 
@@ -56,6 +57,9 @@ export function SettingsPage() {
             </div>
           </Group>
           {desk.transport.notificationTest !== undefined && <Notifications test={desk.transport.notificationTest} />}
+          <Group title="API keys" about="A program shows its key to the engine's HTTP API and may then start sessions, answer their questions and read their logs.">
+            <ApiKeys />
+          </Group>
           <Group title="This installation">
             <dl className={css.facts}>
               <Fact name="Version" value={about.version} />

@@ -110,6 +110,19 @@ struct Token {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct NewKey {
+    name: String,
+    expires_at: Option<Time>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneId {
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OneSession {
     session_id: String,
 }
@@ -178,6 +191,12 @@ async fn operation(State(api): State<Api>, _: Operator, Path(operation): Path<St
             told(app.set_connection_token(path, token).await)
         }
         "forget_connection" => told(app.forget_connection(args::<OnePath>(body)?.path).await),
+        "list_keys" => told(app.list_keys().await),
+        "make_key" => {
+            let NewKey { name, expires_at } = args(body)?;
+            told(app.make_key(name, expires_at).await)
+        }
+        "revoke_key" => told(app.revoke_key(args::<OneId>(body)?.id).await),
         "snooze" => told(app.snooze(record::<Snoozed>(body, "snoozed")?).await),
         "unsnooze" => {
             let OneInterrupt { session_id, interrupt_id } = args(body)?;
