@@ -9,6 +9,7 @@ mod instance;
 mod notice;
 mod notify;
 mod renderer;
+mod tray;
 mod vault;
 mod window;
 
@@ -84,6 +85,7 @@ fn open(shell: &mut tauri::App) -> tauri::Result<()> {
                 shell.state::<Desk>().notices().announce_always(session_id);
             }
             shell.manage(app.clone());
+            tray::open(shell.handle());
             notify::watch(shell.handle(), app);
             window::open_main(shell).map(drop)
         }
@@ -95,8 +97,8 @@ fn open(shell: &mut tauri::App) -> tauri::Result<()> {
     }
 }
 
-/// Closing the window ends the app: without a tray a hidden app could not be found again. The engine finishes its commits first;
-/// whatever was open goes on at the next start.
+/// Closing the window ends the app: not every desktop has a tray, and without one a hidden app could not be found again. The
+/// engine finishes its commits first; whatever was open goes on at the next start.
 fn on_run_event(handle: &AppHandle, event: RunEvent) {
     if let RunEvent::ExitRequested { api, code, .. } = event
         && let Some(app) = handle.try_state::<App>()

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use holdpoint_app::wire::{Answer, ApiError, Command, Receipt, Submit};
+use holdpoint_app::wire::{Answer, ApiError, Command, Receipt, Snoozed, Submit};
 use holdpoint_core::answer;
 use holdpoint_core::elicit;
 use holdpoint_core::json::shown_hash;
@@ -21,6 +21,9 @@ pub const GRACE_MS: i64 = 1_000;
 /// A question longer than this is not shown whole, so it is not answered from the notification either.
 const QUESTION_CHARS: usize = 300;
 const LABEL_CHARS: usize = 40;
+/// A menu holds this many questions, a line each.
+const MENU_QUESTIONS: usize = 5;
+const MENU_CHARS: usize = 60;
 /// A late click on a withdrawn notification still gets its refusal, as long as the notification is among the newest.
 const REMEMBERED: usize = 200;
 
@@ -101,6 +104,17 @@ struct Open {
     /// Notification that shows it, its own or a burst's.
     notice: Option<i32>,
     at: Millis,
+    opened_at: Millis,
+    /// `agent: question`, for a menu.
+    line: String,
+}
+
+/// Who waits, for a place that has only lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub count: usize,
+    /// The newest first.
+    pub newest: Vec<(CardKey, String)>,
 }
 
 #[derive(Debug)]
@@ -117,6 +131,8 @@ pub struct Notices {
     /// A session whose questions are announced even when their cards are on screen: the first run shows what a notification is.
     always: Option<String>,
     open: HashMap<CardKey, Open>,
+    /// Questions that the person hid, and until when; without a time until they are shown again by hand.
+    hidden: HashMap<CardKey, Option<Millis>>,
     /// New questions that the focused window may be about to show, and until when it has time.
     held: Vec<(CardKey, Millis)>,
     told: BTreeMap<i32, Told>,
@@ -128,7 +144,7 @@ pub struct Notices {
 impl Notices {
     pub fn new(started: Millis) -> Self {
         let (open, told, arrivals) = (HashMap::new(), BTreeMap::new(), VecDeque::new());
-        Self { started, always: None, open, held: Vec::new(), told, arrivals, burst: None, last_id: 0 }
+        Self { started, always: None, open, hidden: HashMap::new(), held: Vec::new(), told, arrivals, burst: None, last_id: 0 }
     }
 
     pub fn announce_always(&mut self, session_id: String) {
@@ -152,7 +168,7 @@ impl Notices {
                 self.close(&key, &mut todo);
             } else if self.open.get(&key).is_none_or(|known| known.asked.opened_seq != row.opened_seq.0) {
                 self.close(&key, &mut todo);
-                self.open.insert(key.clone(), Open { asked: Asked::of(row), notice: None, at: now });
+                self.open.insert(key.clone(), Open::of(row, now));
                 let always = self.always.as_ref() == Some(&key.session_id);
                 if row.opened_at.0 < self.started || (sight.sees(&key) && !always) {
                     continue;
@@ -168,6 +184,27 @@ impl Notices {
         todo
     }
 
+    /// All that is hidden from the inbox now.
+    pub fn hide(&mut self, snoozed: &[Snoozed]) {
+        let hidden = snoozed.iter().map(|each| {
+            let card = CardKey { session_id: each.session_id.clone(), interrupt_id: each.interrupt_id.clone() };
+            (card, each.until.as_ref().map(|until| until.0))
+        });
+        self.hidden = hidden.collect();
+    }
+
+    /// Whoever waits and is not hidden: the number that the window shows too.
+    pub fn waiting(&self, now: Millis) -> Waiting {
+        let hidden = |card: &CardKey| self.hidden.get(card).is_some_and(|until| until.is_none_or(|until| until > now));
+        let mut open: Vec<(&CardKey, &Open)> = self.open.iter().filter(|(card, _)| !hidden(card)).collect();
+        // Ids part what was asked in one moment, so that the same questions always stand in the same order.
+        open.sort_by(|(a, one), (b, other)| {
+            other.opened_at.cmp(&one.opened_at).then_with(|| (&a.session_id, &a.interrupt_id).cmp(&(&b.session_id, &b.interrupt_id)))
+        });
+        let newest = open.iter().take(MENU_QUESTIONS).map(|(key, open)| ((*key).clone(), open.line.clone())).collect();
+        Waiting { count: open.len(), newest }
+    }
+
     /// The window shows these cards now: their notifications have done their work.
     pub fn seen(&mut self, sight: &Sight) -> Vec<Do> {
         let mut todo = Vec::new();
@@ -179,9 +216,10 @@ impl Notices {
         todo
     }
 
-    /// When to call [`Self::due`] next.
-    pub fn next_due(&self) -> Option<Millis> {
-        self.held.iter().map(|(_, at)| *at).min()
+    /// When to call [`Self::due`] next, and to look who waits: at the end of a grace, or when a hidden question comes back.
+    pub fn next_due(&self, now: Millis) -> Option<Millis> {
+        let back = self.hidden.values().flatten().copied().filter(|until| *until > now);
+        self.held.iter().map(|(_, at)| *at).chain(back).min()
     }
 
     /// Announces what the window had time to show and did not.
@@ -308,17 +346,24 @@ impl Notices {
     }
 }
 
+impl Open {
+    fn of(row: &InterruptRow, now: Millis) -> Self {
+        let asked = Asked::of(row);
+        let line = format!("{}: {}", one_line(&agents(row)), one_line(&asked.question));
+        Self { asked, notice: None, at: now, opened_at: row.opened_at.0, line }
+    }
+}
+
 impl Asked {
     fn of(row: &InterruptRow) -> Self {
         let payload = row.has_payload.then_some(&row.payload.0);
         let (question, whole) = question(&row.reason, payload);
-        let agents: Vec<&str> = row.path.iter().map(|step| step.agent_id.as_str()).collect();
         let session = if row.session_title.is_empty() { "New session" } else { &row.session_title };
         Self {
             card: card(row),
             opened_seq: row.opened_seq.0,
             hash: shown_hash(&row.interrupt_id, &row.reason, payload),
-            from: format!("{} · {}", shown(&agents.join(" › "), 80).0, shown(session, 80).0),
+            from: format!("{} · {}", shown(&agents(row), 80).0, shown(session, 80).0),
             question,
             choices: choices(payload, whole && row.on_active_branch),
         }
@@ -391,6 +436,17 @@ fn closed_how(outcome: Outcome, responder: Option<&Value>) -> String {
 
 fn card(row: &InterruptRow) -> CardKey {
     CardKey { session_id: row.session_id.clone(), interrupt_id: row.interrupt_id.clone() }
+}
+
+/// Who asks, with those it works for.
+fn agents(row: &InterruptRow) -> String {
+    row.path.iter().map(|step| step.agent_id.as_str()).collect::<Vec<_>>().join(" › ")
+}
+
+/// Text as one line of a menu.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    shown(&words.join(" "), MENU_CHARS).0
 }
 
 /// I-52: the message, else the reason. Whether it is shown whole comes with it.

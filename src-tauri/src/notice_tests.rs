@@ -230,11 +230,11 @@ fn a_focused_window_gets_a_moment_to_show_the_card() {
     let away = Sight { focused: true, cards: Vec::new() };
     let mut notices = notices();
     assert_eq!(notices.changed(&[asks("int-1"), asks("int-2")], false, START, &away), []);
-    assert_eq!(notices.next_due(), Some(START.plus(GRACE_MS)));
+    assert_eq!(notices.next_due(START), Some(START.plus(GRACE_MS)));
     assert_eq!(notices.due(START.plus(GRACE_MS - 1), &away), [], "not yet");
     let todo = notices.due(START.plus(GRACE_MS), &sees("int-1", true));
     assert_eq!(shown_notices(&todo).len(), 1, "only the one that did not appear");
-    assert_eq!(notices.next_due(), None);
+    assert_eq!(notices.next_due(START), None);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_question_closed_within_that_moment_is_not_announced() {
     let mut notices = notices();
     notices.changed(&[asks("int-1")], false, START, &away);
     assert_eq!(notices.changed(&[closed(asks("int-1"))], false, START, &away), []);
-    assert_eq!((notices.next_due(), notices.due(START.plus(GRACE_MS), &away)), (None, Vec::new()));
+    assert_eq!((notices.next_due(START), notices.due(START.plus(GRACE_MS), &away)), (None, Vec::new()));
 }
 
 #[test]
@@ -334,4 +334,39 @@ fn the_follow_up_of_a_refusal_leads_to_the_card() {
     assert_eq!(notices.clicked(notice.id, "tap"), Some(Click::Open(Some(asked.card.clone()))));
     let taken = notices.follow_up(&asked, &AnswerTold { refused: false, ..refused });
     assert_eq!(labels(&taken), Vec::<&str>::new());
+}
+
+#[test]
+fn a_menu_lists_the_five_newest_questions_with_their_paths_a_line_each() {
+    let mut notices = notices();
+    let asked_at = |id: &str, at: i64| InterruptRow { opened_at: Time(START.plus(at)), ..asks(id) };
+    let mut hostile = row("int-9", json!({"message": format!("Pay\n\n\u{202e}now\u{7}\tto {}", "x".repeat(80))}));
+    hostile.opened_at = Time(START.plus(9));
+    hostile.path.push(PathStep { session_id: "sesn_2".into(), agent_id: "clerk".into() });
+    let mut rows: Vec<InterruptRow> = (1..=6).map(|at| asked_at(&format!("int-{at}"), at)).collect();
+    rows.push(hostile.clone());
+    notices.changed(&rows, true, START, &unseen());
+
+    let waiting = notices.waiting(START);
+    let ids: Vec<&str> = waiting.newest.iter().map(|(card, _)| card.interrupt_id.as_str()).collect();
+    assert_eq!((waiting.count, ids), (7, vec!["int-9", "int-6", "int-5", "int-4", "int-3"]));
+    let cut = format!("support › clerk: Pay \u{FFFD}now\u{FFFD} to {}…", "x".repeat(60 - "Pay .now. to ".len()));
+    assert_eq!(waiting.newest[0].1, cut);
+    assert_eq!(waiting.newest[1].1, "support: Send the email?");
+
+    notices.changed(&[closed(hostile)], false, START, &unseen());
+    assert_eq!(notices.waiting(START).count, 6);
+}
+
+#[test]
+fn a_hidden_question_waits_again_at_its_time_or_when_it_is_shown_by_hand() {
+    let mut notices = notices();
+    notices.changed(&[asks("int-1"), asks("int-2"), asks("int-3")], true, START, &unseen());
+    let hidden = |id: &str, until| Snoozed { session_id: "sesn_1".into(), interrupt_id: id.into(), until };
+    let back = START.plus(60_000);
+    notices.hide(&[hidden("int-1", Some(Time(back))), hidden("int-2", None)]);
+    assert_eq!((notices.waiting(START).count, notices.next_due(START)), (1, Some(back)));
+    assert_eq!((notices.waiting(back).count, notices.next_due(back)), (2, None));
+    notices.hide(&[]);
+    assert_eq!(notices.waiting(START).count, 3);
 }

@@ -14,7 +14,7 @@ use tauri_plugin_notification::{Action, ActionType, NotificationExt as _};
 
 use crate::desk::{Desk, ShellEvent};
 use crate::notice::{self, Click, Do, Notice};
-use crate::window;
+use crate::{tray, window};
 
 /// Notification ids of [`notice::Notices`] are positive.
 const TEST_ID: i32 = -1;
@@ -43,7 +43,7 @@ pub fn watch(handle: &AppHandle, app: App) {
     tauri::async_runtime::spawn(async move {
         let mut feed = Box::pin(app.feed(FeedFrom::default()));
         loop {
-            let due = handle.state::<Desk>().notices().next_due();
+            let due = handle.state::<Desk>().notices().next_due(now());
             let todo = tokio::select! {
                 frame = feed.next() => match frame {
                     None => return,
@@ -51,6 +51,10 @@ pub fn watch(handle: &AppHandle, app: App) {
                         let desk = handle.state::<Desk>();
                         let sight = desk.sight();
                         desk.notices().changed(&interrupts, reset, now(), &sight)
+                    }
+                    Some(Frame::Snoozed { snoozed }) => {
+                        handle.state::<Desk>().notices().hide(&snoozed);
+                        Vec::new()
                     }
                     Some(_) => continue,
                 },
@@ -60,6 +64,7 @@ pub fn watch(handle: &AppHandle, app: App) {
                     desk.notices().due(now(), &sight)
                 }
             };
+            tray::refresh(&handle);
             perform(&handle, todo).await;
         }
     });

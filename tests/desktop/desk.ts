@@ -15,6 +15,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(ROOT, "target");
 const BINARIES = join(TARGET, "debug");
 const APP = join(BINARIES, "holdpoint-desktop");
+const PANEL = join(BINARIES, "desktop-panel");
 const SCREENSHOTS = join(ROOT, "target/screenshots");
 
 export type Window = Awaited<ReturnType<typeof remote>>;
@@ -71,7 +72,7 @@ export class Desk {
   ) {}
 
   /** Starts the app in `home` and gives its window. */
-  static async start(home: Home, options: { notifications?: "dunst" | "none" } = {}): Promise<Desk> {
+  static async start(home: Home, options: { notifications?: "dunst" | "none"; tray?: boolean } = {}): Promise<Desk> {
     const programs: Program[] = [];
     const environment = home.environment();
     const start = (name: string, ...args: string[]): Program => {
@@ -88,6 +89,7 @@ export class Desk {
         start("dunst", "-config", dunstConfig(home));
         await until("dunst answers on the bus", () => ok(run("dunstctl", ["count"], { env: environment })));
       }
+      if (options.tray === true) await start(PANEL, "watch").firstLine();
       const port = await freePair();
       start("tauri-driver", "--port", String(port), "--native-port", String(port + 1));
       await until("tauri-driver listens", () => ok(fetch(`http://127.0.0.1:${port}/status`)));
@@ -134,6 +136,29 @@ export class Desk {
     writeFileSync(join(this.home.folder, "choice"), choice);
     await this.run("dunstctl", "context");
     return until("dunst asks for the action", () => readFileSync(log, "utf8") || undefined);
+  }
+
+  /** What the app's tray icon says, and the lines of its menu. */
+  async tray(): Promise<{ label: string; menu: string[] } | null> {
+    return JSON.parse(await this.run(PANEL, "read")) as { label: string; menu: string[] } | null;
+  }
+
+  async trayReads(label: string): Promise<void> {
+    let last = "";
+    const look = async (): Promise<true | undefined> => ((last = (await this.tray())?.label ?? "") === label ? true : undefined);
+    await until(`the tray says “${label}”`, look).catch((error: unknown) => {
+      throw new Error(`${String(error)}; it says “${last}”`, { cause: error });
+    });
+  }
+
+  /** Takes the entry of the tray's menu that contains `text`. */
+  async choose(text: string): Promise<void> {
+    await this.run(PANEL, "click", text);
+  }
+
+  /** What the programs of this desk wrote to their standard error. */
+  said(): string {
+    return this.programs.flatMap((program) => program.said).join("");
   }
 
   /** The whole screen, notifications included. (The driver's own picture waits for a frame that a still window may never draw.) */

@@ -68,6 +68,18 @@ const NEEDS: &[Need] = &[
         packages: Packages { windows: Some(&["Microsoft.EdgeWebView2Runtime"]), ..NOWHERE },
     },
     Need {
+        name: "Ayatana AppIndicator",
+        why: "sends the tray icon to a desktop that shows one",
+        check: Check::Ask(has_app_indicator),
+        wanted: |_| true,
+        packages: Packages {
+            debian: Some(&["libayatana-appindicator3-1"]),
+            fedora: Some(&["libayatana-appindicator-gtk3"]),
+            arch: Some(&["libayatana-appindicator"]),
+            ..NOWHERE
+        },
+    },
+    Need {
         name: "fonts",
         why: "without one the window shows no text",
         check: Check::Ask(|| Shell::new("fc-list").output().is_some_and(|list| !list.is_empty())),
@@ -207,7 +219,9 @@ impl Need {
 
     fn applies(&self, platform: Platform) -> bool {
         let left_to_playwright = self.name == "Chromium" && platform == Platform::Debian { snap_browsers: true };
-        !self.packages(platform).is_empty() && !left_to_playwright
+        // The app does without, so it is no reason to refuse where nothing can be installed.
+        let left_out = self.name == "Ayatana AppIndicator" && platform == Platform::OtherLinux;
+        !self.packages(platform).is_empty() && !left_to_playwright && !left_out
     }
 
     fn is_met(&self) -> bool {
@@ -228,6 +242,12 @@ pub fn has_chromium() -> bool {
     ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"]
         .iter()
         .any(|name| which(name).is_some() && Shell::new(name).arg("--version").succeeds())
+}
+
+/// The app looks for it in the loader's list too; it is opened at run time, and nothing is built against it.
+fn has_app_indicator() -> bool {
+    const NAME: &[u8] = b"libayatana-appindicator3.so.1";
+    std::fs::read("/etc/ld.so.cache").is_ok_and(|listed| listed.windows(NAME.len()).any(|part| part == NAME))
 }
 
 fn has_webview2() -> bool {
