@@ -17,8 +17,18 @@ const ENV: &str = "HOLDPOINT_STORE_TO_KILL";
 fn a_process_that_appends_until_it_is_killed() -> Done {
     let Some(path) = std::env::var_os(ENV) else { return Ok(()) };
     let store = Store::open(path.as_ref())?;
-    tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-        tokio::try_join!(pairs(&store), singles(&store, 3), singles(&store, 4), singles(&store, 5))?;
+    // On threads of their own, so that steps meet: some are saved by their caller, some together.
+    tokio::runtime::Builder::new_multi_thread().worker_threads(4).build()?.block_on(async {
+        let mut sessions = tokio::task::JoinSet::new();
+        let own = store.clone();
+        sessions.spawn(async move { pairs(&own).await.map_err(|error| error.to_string()) });
+        for n in 3..=5 {
+            let own = store.clone();
+            sessions.spawn(async move { singles(&own, n).await.map_err(|error| error.to_string()) });
+        }
+        while let Some(ended) = sessions.join_next().await {
+            ended??;
+        }
         Ok(())
     })
 }
@@ -76,7 +86,9 @@ fn a_killed_process_loses_no_acknowledged_event_and_leaves_no_gap_p1() -> Done {
         assert_eq!(seqs(&store, &session(1))?, seqs(&store, &session(2))?, "P5: both halves of a step (kill {kill})");
         store.close();
     }
-    assert!(saved.values().all(|seq| *seq >= KILLS / 2), "the killed processes did work: {saved:?}");
+    // Who comes first is the system's choice; that the others come too is not.
+    assert_eq!(saved.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5], "each session did work");
+    assert!(saved.values().sum::<u64>() >= KILLS, "the killed processes did work: {saved:?}");
     let verdict: String = rusqlite::Connection::open(place.db())?.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
     assert_eq!(verdict, "ok");
     Ok(())
