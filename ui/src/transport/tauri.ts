@@ -54,6 +54,10 @@ export function tauriTransport(): Transport {
 
 const retryMs = 1000;
 
+/** The shell follows the feed it was asked for last. Asked at the same time, two could come to it the other way round, and the window would
+ * listen to the one that was ended: so each is asked for when the one before has its answer. */
+let asked: Promise<unknown> = Promise.resolve();
+
 /** The shell ends the feed before when a new one is asked for; frames already under way from the old one are dropped here. */
 function follow(start: FeedFrom, onFrame: (frame: Frame) => void, onLine?: (line: Line) => void): () => void {
   let open = true;
@@ -68,7 +72,9 @@ function follow(start: FeedFrom, onFrame: (frame: Frame) => void, onLine?: (line
         onFrame(frame);
       }
     };
-    data(commands.feed(from, frames)).then(
+    const answer = asked.then(() => (open ? data(commands.feed(from, frames)) : null));
+    asked = answer.catch(() => undefined);
+    answer.then(
       () => open && onLine?.("open"),
       () => {
         if (!open) return;
