@@ -175,6 +175,7 @@ test("delegates are stopped with a reason, their questions counted at every dept
     await desk.screenshot("interrupting-a-thread");
     await hand.types(reason);
     await hand.keys("Control", "Enter");
+    await hand.noDialog();
     await hand.reads("I go on without the helper.");
     await hand.becomes("idle");
     const log = await hand.log(sessionIn(await hand.path()));
@@ -204,6 +205,7 @@ test("delegates are stopped with a reason, their questions counted at every dept
     await interrupt(hand, "Write the letter");
     await hand.types(reason);
     await hand.keys("Control", "Enter");
+    await hand.noDialog();
     await until("one question is left", async () => ((await desk.window.getTitle()) === "Holdpoint (1 waiting)" ? true : undefined));
     await hand.types("gi");
     await asking(desk, ["chief › editor"]);

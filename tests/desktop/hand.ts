@@ -97,6 +97,11 @@ export class Hand {
     await until(`“${name}” has the focus`, async () => ((await this.focused()).startsWith(name) ? true : undefined));
   }
 
+  /** Until no dialog takes the keys any more: what is typed meanwhile would go into it. */
+  async noDialog(): Promise<void> {
+    await until("every dialog is closed", async () => ((await this.window.execute(() => document.querySelector("[role=dialog], [role=alertdialog]") === null)) ? true : undefined));
+  }
+
   /** Starts a session with the first agent, by keys alone. */
   async begin(text: string): Promise<void> {
     const before = await this.path();
@@ -108,6 +113,7 @@ export class Hand {
       const now = await this.path();
       return now.startsWith("/sessions/") && now !== before ? true : undefined;
     });
+    await this.noDialog();
   }
 
   /** The open card, once it takes an answer. */
