@@ -150,8 +150,9 @@ impl Desk {
     /// How long to wait for a message; a paused or recently busy writer has something to do later, an idle one sleeps.
     fn patience(&self) -> Option<Duration> {
         let held = self.held();
-        let writer = held.as_ref()?;
-        if writer.paused() && writer.damage.is_none() {
+        // A broken file gets no better by waiting.
+        let writer = held.as_ref().filter(|writer| writer.damage.is_none())?;
+        if writer.paused() {
             return Some(PROBE);
         }
         let quiet = writer.last.ended.map_or(Duration::ZERO, |at| at.elapsed());
@@ -189,30 +190,14 @@ impl Desk {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::Arc;
     use std::thread::ThreadId;
 
-    use tokio::sync::watch;
-
     use super::*;
-    use crate::owner::Ownership;
-    use crate::read::Pool;
-    use crate::schema::open_and_migrate;
-    use crate::writer::{Commit, Health, Write};
+    use crate::writer::Write;
 
     fn desk(folder: &Path) -> Result<(Desk, Receiver<Message>), StoreError> {
         let path = folder.join("holdpoint.db");
-        Ok(Desk::new(Writer {
-            db: Some(open_and_migrate(&path)?),
-            damage: None,
-            counter: 0,
-            ownership: Ownership::take(&path)?,
-            pool: Arc::new(Pool::new(path.clone())),
-            changed: watch::channel(0).0,
-            health: watch::channel(Health::Running).0,
-            last: Commit::default(),
-            path,
-        }))
+        Ok(Desk::new(Writer::on(path)?))
     }
 
     type Answer<T> = oneshot::Receiver<Result<T, StoreError>>;
@@ -279,6 +264,28 @@ mod tests {
         desk.take(job("a").0)?;
         assert!(matches!(messages.try_recv(), Ok(Message::Job(_))));
         assert_eq!(desk.waiting.load(Ordering::Acquire), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_desk_with_a_broken_file_waits_for_messages_only() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let (desk, _messages) = desk(folder.path())?;
+        assert_eq!(desk.patience(), Some(IDLE), "the journal of the last engine is to be moved");
+        desk.handle(Message::Damaged(StoreError::Corrupt { detail: "page 7".to_owned() }));
+        assert_eq!(desk.patience(), None);
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_is_built_on_a_write_that_panicked() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let (desk, _messages) = desk(folder.path())?;
+        let (job, _answer) = Write::job(|_, _| -> Result<(), StoreError> { panic!("a bug") }, true);
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| desk.take(job)));
+        assert!(caught.is_err());
+        assert_eq!(desk.take(self::job("a").0).err(), Some(StoreError::Closed));
+        assert!(desk.held().is_none(), "the file is let go");
         Ok(())
     }
 

@@ -273,20 +273,25 @@ mod tests {
     use super::*;
     use crate::schema::open_and_migrate;
 
-    /// A writer without its thread, so that each of its moves can be looked at.
+    impl Writer {
+        /// A writer without its thread, so that each of its moves can be looked at.
+        pub(crate) fn on(path: PathBuf) -> Result<Self, StoreError> {
+            Ok(Self {
+                db: Some(open_and_migrate(&path)?),
+                damage: None,
+                counter: 0,
+                ownership: Ownership::take(&path)?,
+                pool: Arc::new(Pool::new(path.clone())),
+                changed: watch::channel(0).0,
+                health: watch::channel(Health::Running).0,
+                last: Commit::default(),
+                path,
+            })
+        }
+    }
+
     fn writer(folder: &TempDir) -> Result<Writer, StoreError> {
-        let path = folder.path().join("holdpoint.db");
-        Ok(Writer {
-            db: Some(open_and_migrate(&path)?),
-            damage: None,
-            counter: 0,
-            ownership: Ownership::take(&path)?,
-            pool: Arc::new(Pool::new(path.clone())),
-            changed: watch::channel(0).0,
-            health: watch::channel(Health::Running).0,
-            last: Commit::default(),
-            path,
-        })
+        Writer::on(folder.path().join("holdpoint.db"))
     }
 
     type Answer<T> = oneshot::Receiver<Result<T, StoreError>>;
@@ -381,6 +386,30 @@ mod tests {
         assert_eq!(answer.blocking_recv(), Ok(Ok(())));
         assert_eq!(saved(&writer)?, ["next"]);
         assert_eq!(*writer.health.borrow(), Health::Running);
+        Ok(())
+    }
+
+    #[test]
+    fn a_job_that_fails_after_its_first_write_takes_the_batch_along_where_no_savepoint_holds_it() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir()?;
+        let mut writer = writer(&folder)?;
+        let refuse = |error: StoreError| Write::job(move |_, _| -> Result<(), StoreError> { Err(error) }, true);
+        let repeated = StoreError::Repeated { command_id: "x".to_owned() };
+        let (refused, answer) = refuse(repeated.clone());
+        writer.commit(vec![save("first", 10).0, refused]);
+        assert_eq!(answer.blocking_recv(), Ok(Err(repeated)), "a refusal is the job's own");
+        assert_eq!(saved(&writer)?, ["first"]);
+
+        let bug = StoreError::Bug { detail: "half written".to_owned() };
+        let told = bug.clone();
+        let work = move |db: &Connection, _: &mut u64| -> Result<(), StoreError> {
+            db.execute("INSERT INTO meta VALUES ('half', '')", [])?;
+            Err(told)
+        };
+        let ((failing, answer), (other, other_answer)) = (Write::job(work, true), save("second", 10));
+        writer.commit(vec![other, failing]);
+        assert_eq!((answer.blocking_recv(), other_answer.blocking_recv()), (Ok(Err(bug.clone())), Ok(Err(bug))));
+        assert_eq!(saved(&writer)?, ["first"]);
         Ok(())
     }
 
