@@ -9,7 +9,7 @@ use crate::state::Session;
 
 /// `{session_id, seq, occurred_at, turn_id?, payload}`; the admin form adds `id` and `tenant_id`.
 pub fn envelope(session: &Session, event: &Event, tenant: Option<&str>) -> Value {
-    let mut out = framed(&session.id, event, payload(session, &event.payload));
+    let mut out = framed(&session.id, event, payload(Some(session), &event.payload).unwrap_or_default());
     if let Some(tenant) = tenant {
         out["id"] = json!(crate::id::event_id(&session.id, event.seq, event.at));
         out["tenant_id"] = json!(tenant);
@@ -17,16 +17,9 @@ pub fn envelope(session: &Session, event: &Event, tenant: Option<&str>) -> Value
     out
 }
 
-/// The envelope of an event that is in the log as it is shown; `None` where the log refers to the session's messages, or holds more.
+/// The envelope of an event without its session; `None` where the log refers to the session's messages.
 pub fn whole_envelope(session: &SessionId, event: &Event) -> Option<Value> {
-    match &event.payload {
-        Payload::LlmCallRequested { .. } | Payload::CallVoided { spent: Some(_), .. } => None,
-        Payload::DecisionQueued {
-            trigger: Trigger::ClientMessages { .. } | Trigger::LlmExecute { .. } | Trigger::ToolExecute { .. },
-            ..
-        } => None,
-        payload => Some(framed(session, event, json!(payload))),
-    }
+    Some(framed(session, event, payload(None, &event.payload)?))
 }
 
 fn framed(session: &SessionId, event: &Event, payload: Value) -> Value {
@@ -38,21 +31,35 @@ fn framed(session: &SessionId, event: &Event, payload: Value) -> Value {
     out
 }
 
-fn payload(session: &Session, payload: &Payload) -> Value {
-    let mut out = json!(payload);
-    match payload {
-        Payload::LlmCallRequested { request, .. } => out["request"] = json!(request.resolve(session)),
-        Payload::DecisionQueued { trigger, .. } => {
+/// `None` only without a session.
+fn payload(session: Option<&Session>, payload: &Payload) -> Option<Value> {
+    Some(match payload {
+        Payload::LlmCallRequested { request, .. } => {
+            let session = session?;
+            with(payload, "request", json!(request.resolve(session)))
+        }
+        Payload::DecisionQueued {
+            trigger: trigger @ (Trigger::ClientMessages { .. } | Trigger::LlmExecute { .. } | Trigger::ToolExecute { .. }),
+            ..
+        } => {
+            let session = session?;
             // An append is composed at delivery (T-11), so its event shows what was sent.
             let append = matches!(trigger, Trigger::ClientMessages { append: true, .. });
             let head = if append { None } else { session.tree.head() };
-            out["trigger"] = crate::request::trigger_json(session, trigger, head);
+            with(payload, "trigger", crate::request::trigger_json(session, trigger, head))
         }
         // It is the fold's own (E-10); readers find the sum in `turn.completed`.
         Payload::CallVoided { spent: Some(_), .. } => {
+            let mut out = json!(payload);
             let _ = out.as_object_mut().map(|whole| whole.remove("spent"));
+            out
         }
-        _ => {}
-    }
+        whole => json!(whole),
+    })
+}
+
+fn with(payload: &Payload, key: &str, value: Value) -> Value {
+    let mut out = json!(payload);
+    out[key] = value;
     out
 }
